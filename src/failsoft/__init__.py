@@ -1,0 +1,1 @@
+"""failsoft: the reliability runtime between a language model and its tools."""
