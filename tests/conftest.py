@@ -1,0 +1,17 @@
+"""What every test gets; keep it small, rooms have their own."""
+
+import pytest
+from hypothesis import settings
+
+# A slow machine is no bug in the code under test; the time limit of each test still holds.
+settings.register_profile("failsoft", deadline=None, print_blob=True)
+settings.load_profile("failsoft")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share a machine-wide thing together, so that they run one after another."""
+    for item in items:
+        for name in ("server", "process"):
+            if item.get_closest_marker(name) and not item.get_closest_marker("xdist_group"):
+                item.add_marker(pytest.mark.xdist_group(name))
+                break
