@@ -49,23 +49,18 @@ class CallContext:
         clock: Tells that time.
     """
 
-    __slots__ = (
-        "_id",
-        "acted_at",
-        "arguments",
-        "attempt",
-        "clock",
-        "deadline",
-        "idempotency_key",
-        "name",
-        "on_progress",
-        "progressed",
-        "renderer",
-        "run_id",
-        "scope",
-        "started",
-        "truncated",
-    )
+    # No __slots__: class-level defaults make a call cheaper to begin than a dozen assignments do.
+    run_id: str | None = None
+    scope: str = "default"
+    truncated: bool = False
+    attempt: int = 0
+    idempotency_key: str | None = None
+    on_progress: Callable[[Progress], object] | None = None
+    started: bool = False
+    _id: str | None = None
+    _acted_in: int = 0
+    _progressed: Callable[[], object] | None = None
+    _renderer: Callable[[ToolResult], tuple[Content, int]] = staticmethod(_no_render)
 
     def __init__(
         self,
@@ -79,7 +74,6 @@ class CallContext:
         scope: str = "default",
         truncated: bool = False,
         on_progress: Callable[[Progress], object] | None = None,
-        renderer: Callable[[ToolResult], tuple[Content, int]] = _no_render,
     ) -> None:
         self.name = name
         self.arguments = arguments
@@ -90,12 +84,6 @@ class CallContext:
         self.scope = scope
         self.truncated = truncated
         self.on_progress = on_progress
-        self.renderer = renderer
-        self.attempt = 0
-        self.acted_at = 0
-        self.started = False
-        self.idempotency_key: str | None = None
-        self.progressed: Callable[[], object] | None = None
 
     @property
     def id(self) -> str:
@@ -112,11 +100,11 @@ class CallContext:
     @property
     def has_acted(self) -> bool:
         """Whether the running attempt has said that something may have happened."""
-        return self.acted_at == self.attempt > 0
+        return self._acted_in == self.attempt > 0
 
     def acted(self) -> None:
         """Say that something may have happened from here on: a failure after it has a possible effect."""
-        self.acted_at = self.attempt
+        self._acted_in = self.attempt
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Report a step: goes to `on_progress` and resets the idle time-out."""
@@ -124,14 +112,14 @@ class CallContext:
 
     def report(self, step: Progress) -> None:
         """Hand one progress record on."""
-        if self.progressed is not None:
-            self.progressed()
+        if self._progressed is not None:
+            self._progressed()
         if self.on_progress is not None:
             self.on_progress(step)
 
     def render(self, result: ToolResult) -> tuple[Content, int]:
         """The content of a result for the model, and how many characters were cut from it."""
-        return self.renderer(result)
+        return self._renderer(result)
 
     def __repr__(self) -> str:
         return f"CallContext({self.name!r}, attempt={self.attempt})"

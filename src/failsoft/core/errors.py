@@ -98,6 +98,8 @@ class AgentError(Exception):
     suggestion: str | None
     owner: Owner
     context: dict[str, Any]
+    effect_given: bool
+    """Whether `effect` was said by whoever made the error, and not taken from the kind."""
 
     def __init__(
         self,
@@ -124,6 +126,7 @@ class AgentError(Exception):
         fields["reason"] = str(kind) if reason is None else reason
         fields["retryable"] = defaults.retryable if retryable is None else retryable
         fields["effect"] = defaults.effect if effect is None else Effect(effect)
+        fields["effect_given"] = effect is not None
         fields["retry_after_s"] = retry_after_s
         fields["suggestion"] = suggestion
         fields["owner"] = defaults.owner if owner is None else Owner(owner)
@@ -157,6 +160,7 @@ class AgentError(Exception):
         if unknown:
             raise TypeError(f"AgentError has no field {sorted(unknown)[0]!r}; fields: {', '.join(_FIELDS)}")
         other = _rebuild(type(self), {**self.fields(), **changes})
+        other.__dict__["effect_given"] = self.effect_given or "effect" in changes
         other.__cause__, other.__context__ = self.__cause__, self.__context__
         other.__suppress_context__ = self.__suppress_context__
         other.__traceback__ = self.__traceback__

@@ -1,0 +1,114 @@
+"""Attempt time-outs: one timer a loop and time-out value, shared by all attempts that have it.
+
+`asyncio.timeout` costs 5 µs an attempt and `call_later` + `cancel` 3 µs, nearly all of it for timers that never fire.
+Attempts that share one time-out value fall due in the order in which they begin,
+so one insertion-ordered dict and one timer serve all of them for 0.2 µs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Alarm", "AlarmQueue", "AlarmQueues"]
+
+
+class Alarm:
+    """One attempt that must end by `due`, in the task that it may cancel."""
+
+    __slots__ = ("_before", "due", "fired", "task")
+
+    def __init__(self, task: asyncio.Task[Any], due: float) -> None:
+        self.task = task
+        self.due = due
+        self.fired = False
+        self._before = task.cancelling()
+
+    def fire(self) -> None:
+        """Cancel the task, once."""
+        if not self.fired:
+            self.fired = True
+            self.task.cancel()
+
+    def settle(self) -> None:
+        """Take back the one cancel that was ours; called once after the body has ended."""
+        if self.fired:
+            self.task.uncancel()
+
+    def is_callers_cancel(self) -> bool:
+        """After `settle()`: whether a CancelledError out of the body was asked for by somebody else.
+
+        Without a cancel of ours, any pending request counts as the caller's: taking one for a leaked error of the
+        tool's would swallow it.
+        """
+        return self.task.cancelling() > (self._before if self.fired else 0)
+
+
+class AlarmQueue:
+    """All armed attempts of one time-out value on one loop; insertion order is due order."""
+
+    __slots__ = ("_loop", "_now", "_pending", "_ticking")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, now: Callable[[], float]) -> None:
+        self._loop = weakref.ref(loop)
+        self._now = now
+        self._pending: dict[Alarm, None] = {}
+        # A flag and not the handle: a handle holds its loop, and this queue must not keep a closed loop alive.
+        self._ticking = False
+
+    def belongs_to(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether this is the queue of that loop."""
+        return self._loop() is loop
+
+    def arm(self, alarm: Alarm, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch one attempt."""
+        self._pending[alarm] = None
+        if not self._ticking:
+            self._ticking = True
+            loop.call_later(alarm.due - self._now(), self._fire)
+
+    def disarm(self, alarm: Alarm) -> None:
+        """Stop watching; the shared timer stays until it fires."""
+        self._pending.pop(alarm, None)
+
+    def _fire(self) -> None:
+        self._ticking = False
+        loop, now = self._loop(), self._now()
+        # A copy: `next(iter(dict))` in a loop is quadratic over the places of removed entries.
+        for alarm in list(self._pending):
+            if alarm.due > now:
+                if loop is not None:
+                    self._ticking = True
+                    loop.call_later(alarm.due - now, self._fire)
+                return
+            del self._pending[alarm]
+            alarm.fire()
+
+
+class AlarmQueues:
+    """The queues of one time-out value, one a loop. Threads with loops of their own never share one."""
+
+    __slots__ = ("_last", "_lock", "_now", "_queues")
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AlarmQueue] = weakref.WeakKeyDictionary()
+        self._last: AlarmQueue | None = None
+
+    def of(self, loop: asyncio.AbstractEventLoop) -> AlarmQueue:
+        """The queue of that loop."""
+        last = self._last  # read once: another thread may replace it
+        if last is not None and last.belongs_to(loop):
+            return last
+        with self._lock:
+            queue = self._queues.get(loop)
+            if queue is None:
+                queue = self._queues[loop] = AlarmQueue(loop, self._now)
+        self._last = queue
+        return queue

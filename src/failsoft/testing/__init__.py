@@ -1,0 +1,1 @@
+"""testing owns the public fakes: virtual time, scripted tools and models, recorders, the store suite."""
