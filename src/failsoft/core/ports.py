@@ -22,6 +22,14 @@ class Job(Protocol):
         """Whether the body has begun. A job that never began has had no effect."""
         ...
 
+    @property
+    def outcome(self) -> tuple[Any, BaseException | None] | None:
+        """Value and error of a body that has ended; None while it has not, or was stopped.
+
+        After `abandon` returned False it tells an answer that came just too late from a body that was stopped.
+        """
+        ...
+
     def __await__(self) -> Generator[Any, None, Any]:
         """The body's value; raises what the body raised."""
         ...
