@@ -34,8 +34,12 @@ class Job(Protocol):
         """The body's value; raises what the body raised."""
         ...
 
-    def abandon(self, on_end: Callable[[Any, BaseException | None], object]) -> Awaitable[bool]:
-        """Stop waiting for the body, after a time-out or a cancel; awaited for the grace at most.
+    def abandon(
+        self, on_end: Callable[[Any, BaseException | None], object], *, grace_s: float | None = None
+    ) -> Awaitable[bool]:
+        """Stop waiting for the body, after a time-out or a cancel; takes `grace_s` seconds at most.
+
+        Where `grace_s` is not given, the runner's own holds. A wait that is itself cancelled counts as True.
 
         Returns:
             True when the body runs on (a zombie): `on_end(value, error)` is called once, from any thread, when it ends.

@@ -90,8 +90,13 @@ class ThreadJob:
                 self._error = None  # a traceback refers to this frame, the frame to the job
         return self._value
 
-    async def abandon(self, on_end: Callable[[Any, BaseException | None], object]) -> bool:
-        """Stop waiting. True when the body runs on: `on_end(value, error)` is then called once, from its thread."""
+    async def abandon(
+        self, on_end: Callable[[Any, BaseException | None], object], *, grace_s: float | None = None
+    ) -> bool:
+        """Stop waiting. True when the body runs on: `on_end(value, error)` is then called once, from its thread.
+
+        A thread cannot be stopped, so nothing is waited for and `grace_s` is not used.
+        """
         return self._runner._abandon(self, on_end)
 
     def _run(self) -> None:
