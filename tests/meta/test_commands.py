@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -43,3 +44,29 @@ def test_scripts_are_sound(file: str) -> None:
     """A script can be executed and bash can read it."""
     assert os.access(ROOT / file, os.X_OK)
     subprocess.run(["bash", "-n", ROOT / file], check=True)
+
+
+def test_missing_python_is_said(tmp_path: Path) -> None:
+    """Where no Python fits, the command says what it looked for and what to do."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("bash", "cat", "cut", "dirname", "env", "sha256sum"):
+        if found := shutil.which(name):
+            (tools / name).symlink_to(found)
+    env = {"PATH": str(tools), "HOME": "", "FAILSOFT_VENV": str(tmp_path / "venv")}
+    ended = subprocess.run([RUN, "py"], env=env, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "found no Python 3.11, 3.12 or 3.13" in ended.stderr
+    assert "hint:" in ended.stderr
+
+
+@pytest.mark.parametrize("code", [0, 1, 5])
+def test_ci_ends_with_the_summary(tmp_path: Path, code: int) -> None:
+    """What CI starts prints the runner's summary last and passes its exit code on."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci/run")
+    (tmp_path / "run").write_text(f"#!/bin/sh\necho '== 3 passed in 0.12s =='\necho late >&2\nexit {code}\n")
+    (tmp_path / "run").chmod(0o755)
+    ended = subprocess.run([tmp_path / ".ci/run"], capture_output=True, text=True, check=False)
+    assert ended.returncode == code
+    assert ended.stdout.splitlines()[-1] == "== 3 passed in 0.12s =="
