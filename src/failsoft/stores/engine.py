@@ -1,0 +1,120 @@
+"""The port's verbs over an engine that runs one piece of work in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from failsoft.ledger.records import Settled, Settlement
+from failsoft.ledger.states import ClaimState
+from failsoft.stores import operations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from failsoft.ledger.decide import Verdict
+    from failsoft.ledger.records import Doubt, Intent
+    from failsoft.stores.tables import Tables
+
+__all__ = ["EngineStore"]
+
+T = TypeVar("T")
+
+_NEVER_BEGUN = Settlement(state=ClaimState.FAILED)
+_PENDING = Settled(ok=False, pending=True)
+
+
+class EngineStore(ABC):
+    """A `LedgerStore` whose engine needs two verbs only: run this now, and run this soon."""
+
+    @abstractmethod
+    def now(self) -> float:
+        """The store's wall time."""
+
+    @abstractmethod
+    async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
+        """Run `work` in a transaction, durable when it returns; raises `unavailable` where that cannot be.
+
+        With `pending`, that is given back instead of raising, and the work is tried again until it is durable.
+        """
+
+    @abstractmethod
+    def _run_soon(self, work: Callable[[Tables], T], on_done: Callable[[T], object] | None) -> None:
+        """Run `work` in a transaction soon, again and again until it is durable or the store is closed."""
+
+    async def look(self, intent: Intent) -> Verdict:
+        """See `LedgerStore.look`."""
+        return await self._run(partial(operations.look, intent=intent))
+
+    async def begin(self, intent: Intent) -> Verdict:
+        """See `LedgerStore.begin`."""
+        try:
+            return await self._run(partial(operations.begin, intent=intent))
+        except asyncio.CancelledError:
+            # It may have been written by now, and nobody is left to run the body. Work is done in order of arrival.
+            self.settle_soon(intent.key, intent.owner_token, _NEVER_BEGUN)
+            raise
+
+    async def settle(self, key: str, owner_token: str, settlement: Settlement) -> Settled:
+        """See `LedgerStore.settle`."""
+        work = partial(operations.settle, key=key, owner_token=owner_token, settlement=settlement)
+        return await self._run(work, pending=_PENDING)
+
+    def settle_soon(
+        self,
+        key: str,
+        owner_token: str,
+        settlement: Settlement,
+        on_done: Callable[[Settled], object] | None = None,
+    ) -> None:
+        """See `LedgerStore.settle_soon`."""
+        work = partial(operations.settle, key=key, owner_token=owner_token, settlement=settlement)
+        self._run_soon(work, on_done)
+
+    async def renew(self, key: str, owner_token: str, lease_s: float, *, abandoned: bool = False) -> bool:
+        """See `LedgerStore.renew`."""
+        work = partial(
+            operations.renew, key=key, owner_token=owner_token, lease_s=lease_s, abandoned=abandoned
+        )
+        return await self._run(work)
+
+    async def doubts(
+        self, scope: str | None = None, run_id: str | None = None, *, open_only: bool = True
+    ) -> list[Doubt]:
+        """See `LedgerStore.doubts`."""
+        return await self._run(lambda tables: tables.doubts(scope, run_id, open_only))
+
+    async def doubt(self, doubt_id: str) -> Doubt | None:
+        """See `LedgerStore.doubt`."""
+        return await self._run(partial(operations.doubt, doubt_id=doubt_id))
+
+    async def resolve(
+        self, doubt_id: str, *, happened: bool, result: str | None = None, by: str, evidence: str = ""
+    ) -> Doubt:
+        """See `LedgerStore.resolve`."""
+        work = partial(
+            operations.resolve, doubt_id=doubt_id, happened=happened, result=result, by=by, evidence=evidence
+        )
+        return await self._run(work)
+
+    async def recover(self, scope: str | None = None) -> list[Doubt]:
+        """See `LedgerStore.recover`."""
+        return await self._run(partial(operations.recover, scope=scope))
+
+    async def put_blob(self, scope: str, run_id: str | None, text: str) -> str:
+        """See `LedgerStore.put_blob`."""
+        return await self._run(partial(operations.put_blob, scope=scope, run_id=run_id, text=text))
+
+    async def get_blob(self, handle: str, scope: str, run_id: str | None) -> str | None:
+        """See `LedgerStore.get_blob`."""
+        return await self._run(lambda tables: tables.get_blob(handle, scope, run_id))
+
+    async def prune(self, older_than_s: float) -> int:
+        """See `LedgerStore.prune`."""
+        return await self._run(lambda tables: tables.prune(tables.now() - older_than_s))
+
+    @abstractmethod
+    async def close(self) -> None:
+        """See `LedgerStore.close`."""

@@ -1,0 +1,48 @@
+"""Records and doubts as rows of a relational engine, and back."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from failsoft.ledger.records import Doubt, DoubtKind, DoubtState, Record
+from failsoft.ledger.states import ClaimState
+from failsoft.stores.tables import family_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["CLAIM_COLUMNS", "DOUBT_COLUMNS", "claim_row", "doubt_row", "read_claim", "read_doubt"]
+
+_CLAIM_FIELDS = tuple(field.name for field in fields(Record))
+_DOUBT_FIELDS = tuple(field.name for field in fields(Doubt))
+CLAIM_COLUMNS = (*_CLAIM_FIELDS, "family")
+DOUBT_COLUMNS = (*_DOUBT_FIELDS, "family")
+_claim_values = attrgetter(*_CLAIM_FIELDS)
+_doubt_values = attrgetter(*_DOUBT_FIELDS)
+
+
+def claim_row(record: Record) -> tuple[Any, ...]:
+    """The values of `CLAIM_COLUMNS`."""
+    return (*_claim_values(record), family_of(record.fingerprint, record.near_fingerprint))
+
+
+def doubt_row(doubt: Doubt) -> tuple[Any, ...]:
+    """The values of `DOUBT_COLUMNS`."""
+    return (*_doubt_values(doubt), family_of(doubt.fingerprint, doubt.near_fingerprint))
+
+
+def read_claim(row: Sequence[Any]) -> Record:
+    """A record from the values of `CLAIM_COLUMNS`."""
+    values = dict(zip(_CLAIM_FIELDS, row, strict=False))
+    values["state"] = ClaimState(values["state"])
+    values["abandoned"], values["protected"] = bool(values["abandoned"]), bool(values["protected"])
+    return Record(**values)
+
+
+def read_doubt(row: Sequence[Any]) -> Doubt:
+    """A doubt from the values of `DOUBT_COLUMNS`."""
+    values = dict(zip(_DOUBT_FIELDS, row, strict=False))
+    values["kind"], values["state"] = DoubtKind(values["kind"]), DoubtState(values["state"])
+    return Doubt(**values)

@@ -1,0 +1,158 @@
+"""The ledger's rows in SQLite's SQL."""
+
+# ruff: noqa: S608 - the names in the statements are this package's own; every value is a parameter
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from failsoft.ledger.decide import teller_of
+from failsoft.ledger.records import Found
+from failsoft.stores.rows import (
+    CLAIM_COLUMNS,
+    DOUBT_COLUMNS,
+    claim_row,
+    doubt_row,
+    read_claim,
+    read_doubt,
+)
+from failsoft.stores.tables import family_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from failsoft.ledger.records import Doubt, Intent, Record, Settlement
+
+__all__ = ["RESULT_LIMIT_CHARS", "SQLiteTables"]
+
+RESULT_LIMIT_CHARS = 50_000
+"""A longer result is kept beside the claims, so that looking at claims stays cheap."""
+
+_CLAIMS = ", ".join(CLAIM_COLUMNS)
+_DOUBTS = ", ".join(DOUBT_COLUMNS)
+_FOUND = (
+    f"SELECT {_CLAIMS} FROM claims WHERE key = ? UNION ALL "
+    f"SELECT {_CLAIMS} FROM claims WHERE scope = ? AND tool = ? AND family = ? AND state = 'running' AND key <> ?"
+)
+_OPEN = f"SELECT {_DOUBTS} FROM doubts WHERE scope = ? AND tool = ? AND family = ? AND state = 'open' ORDER BY since"
+_PUT_CLAIM = f"INSERT OR REPLACE INTO claims ({_CLAIMS}) VALUES ({', '.join('?' * len(CLAIM_COLUMNS))})"
+_PUT_DOUBT = f"INSERT OR REPLACE INTO doubts ({_DOUBTS}) VALUES ({', '.join('?' * len(DOUBT_COLUMNS))})"
+_SETTLE = (
+    "UPDATE claims SET state = ?, result = ?, error = ?, settled_at = ? "
+    "WHERE key = ? AND owner_token = ? AND state = 'running' AND doubt_id IS NULL"
+)
+_PRUNE = (
+    "DELETE FROM claims WHERE state IN ('succeeded', 'failed') AND settled_at < ?",
+    "DELETE FROM doubts WHERE state <> 'open' AND resolved_at < ?",
+    "DELETE FROM blobs WHERE created_at < ?",
+)
+
+
+class SQLiteTables:
+    """`Tables` over one connection."""
+
+    def __init__(self, db: sqlite3.Connection, wall: Callable[[], float]) -> None:
+        self._db = db
+        self.now = wall
+
+    def found(self, intent: Intent, *, with_result: bool = False) -> Found:
+        family = family_of(intent.fingerprint, intent.near_fingerprint)
+        where = (intent.scope, intent.tool, family)
+        claims = self._db.execute(_FOUND, (intent.key, *where, intent.key)).fetchall()
+        open_rows = self._db.execute(_OPEN, where).fetchall()
+        if not claims and not open_rows:
+            return _NOTHING
+        records = [read_claim(row) for row in claims]
+        own = next((record for record in records if record.key == intent.key), None)
+        if with_result and own is not None:
+            own = replace(own, result=self.result(own))
+        doubts = tuple(read_doubt(row) for row in open_rows)
+        told: set[str] = set()
+        if doubts:
+            rows = self._db.execute("SELECT doubt_id FROM told WHERE teller = ?", (teller_of(intent),))
+            told = {row[0] for row in rows}
+        running = tuple(record for record in records if record.state == "running")
+        return Found(record=own, running=running, doubts=doubts, told=told)
+
+    def claim(self, key: str) -> Record | None:
+        row = self._db.execute(f"SELECT {_CLAIMS} FROM claims WHERE key = ?", (key,)).fetchone()
+        return None if row is None else read_claim(row)
+
+    def put_claim(self, record: Record) -> None:
+        result = self._beside(record.result, record.owner_token, record.scope, record.run_id)
+        self._db.execute(
+            _PUT_CLAIM, claim_row(replace(record, result=result) if result != record.result else record)
+        )
+
+    def settle_running(self, key: str, owner_token: str, settlement: Settlement, now: float) -> bool:
+        result = self._beside(settlement.result, owner_token, "", None)
+        values = (str(settlement.state), result, settlement.error, now, key, owner_token)
+        return self._db.execute(_SETTLE, values).rowcount == 1
+
+    def running(self, scope: str | None) -> list[Record]:
+        rows = self._db.execute(
+            f"SELECT {_CLAIMS} FROM claims WHERE state = 'running' AND (? IS NULL OR scope = ?)",
+            (scope, scope),
+        )
+        return [read_claim(row) for row in rows.fetchall()]
+
+    def claims_of_doubt(self, doubt_id: str) -> list[Record]:
+        rows = self._db.execute(f"SELECT {_CLAIMS} FROM claims WHERE doubt_id = ?", (doubt_id,))
+        return [read_claim(row) for row in rows.fetchall()]
+
+    def doubt(self, doubt_id: str) -> Doubt | None:
+        row = self._db.execute(f"SELECT {_DOUBTS} FROM doubts WHERE id = ?", (doubt_id,)).fetchone()
+        return None if row is None else read_doubt(row)
+
+    def put_doubt(self, doubt: Doubt) -> None:
+        self._db.execute(_PUT_DOUBT, doubt_row(doubt))
+
+    def doubts(self, scope: str | None, run_id: str | None, open_only: bool) -> list[Doubt]:
+        rows = self._db.execute(
+            f"SELECT {_DOUBTS} FROM doubts WHERE (? IS NULL OR scope = ?) AND (? IS NULL OR run_id = ?) "
+            "AND (state = 'open' OR NOT ?) ORDER BY since, id",
+            (scope, scope, run_id, run_id, open_only),
+        )
+        return [read_doubt(row) for row in rows.fetchall()]
+
+    def put_told(self, doubt_id: str, teller: str) -> None:
+        self._db.execute("INSERT OR IGNORE INTO told (doubt_id, teller) VALUES (?, ?)", (doubt_id, teller))
+
+    def result(self, record: Record) -> str | None:
+        if record.result is not None:
+            return record.result
+        handle = _result_handle(record.owner_token)
+        row = self._db.execute("SELECT body FROM blobs WHERE handle = ?", (handle,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def put_blob(self, handle: str, scope: str, run_id: str | None, text: str, now: float) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?)", (handle, scope, run_id, text, now)
+        )
+
+    def get_blob(self, handle: str, scope: str, run_id: str | None) -> str | None:
+        sql = "SELECT body FROM blobs WHERE handle = ? AND scope = ? AND run_id IS ?"
+        row = self._db.execute(sql, (handle, scope, run_id)).fetchone()
+        return None if row is None else str(row[0])
+
+    def prune(self, before: float) -> int:
+        gone = sum(self._db.execute(sql, (before,)).rowcount for sql in _PRUNE)
+        self._db.execute("DELETE FROM told WHERE doubt_id NOT IN (SELECT id FROM doubts)")
+        return gone
+
+    def _beside(self, result: str | None, owner_token: str, scope: str, run_id: str | None) -> str | None:
+        """What stays in the claim's own row."""
+        if result is None or len(result) <= RESULT_LIMIT_CHARS:
+            return result
+        self.put_blob(_result_handle(owner_token), scope, run_id, result, self.now())
+        return None
+
+
+_NOTHING = Found()
+
+
+def _result_handle(owner_token: str) -> str:
+    """Not a handle that anybody is given: those begin with `out_`."""
+    return f"result_{owner_token}"
