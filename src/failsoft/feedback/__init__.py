@@ -1,0 +1,6 @@
+"""feedback owns what is said about a failure, to whom, and what must not be said."""
+
+from failsoft.feedback.model import Feedback
+from failsoft.feedback.redact import Level, Redactor, redact
+
+__all__ = ["Feedback", "Level", "Redactor", "redact"]

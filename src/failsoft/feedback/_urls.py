@@ -1,0 +1,139 @@
+"""What is hidden inside of a URL: its user information, secret parameters, and hosts that are not public."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING
+
+from failsoft.feedback._names import Span
+from failsoft.feedback._secrets import is_secret_name, looks_random
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from failsoft.feedback._names import Keep
+
+__all__ = ["is_address", "is_internal_host", "url_place_spans", "url_secret_spans"]
+
+_URL = re.compile(r"""://([^\s"'`<>\\]{1,4096}+)""")
+_SCHEME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}$")
+_WEB = frozenset(("http", "https", "ws", "wss"))
+# Names of things, not of machines.
+_NO_HOST = frozenset(
+    (
+        "s3",
+        "s3a",
+        "gs",
+        "gcs",
+        "az",
+        "abfs",
+        "abfss",
+        "wasb",
+        "wasbs",
+        "dbfs",
+        "data",
+        "urn",
+        "resource",
+        "ui",
+    )
+)
+_INTERNAL_ENDS = [
+    "internal",
+    "local",
+    "corp",
+    "lan",
+    "intra",
+    "intranet",
+    "private",
+    "home",
+    "localdomain",
+    "svc",
+    "consul",
+    "cluster",
+    "prod",
+    "staging",
+    "localhost",
+    "onion",
+]
+_PARAMETER = re.compile(r"[?&;#]([A-Za-z0-9_.\-]{1,64})=([^&;#\s]{1,4096}+)")
+_CLOSING = ".,;:!?)]}"
+
+
+def _split(run: str, scheme: str) -> tuple[str, str, int]:
+    """User information, `host:port`, and where the host begins within `run`."""
+    stop = next((at for at, char in enumerate(run) if char in "/?#"), len(run))
+    authority = run[:stop]
+    at = authority.rfind("@")
+    # A password may hold a slash or a second @; only web addresses have an @ of another meaning further on.
+    if at < 0 and (scheme not in _WEB or (":" in authority and not authority.rsplit(":", 1)[1].isdigit())):
+        wide = run.split("?", 1)[0]
+        at = wide.rfind("@")
+    if at >= 0:
+        rest = run[at + 1 :]
+        end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
+        return run[:at], rest[:end].rstrip(_CLOSING.replace("]", "")), at + 1
+    return "", authority.rstrip(_CLOSING.replace("]", "")), 0
+
+
+def _urls(text: str) -> Iterator[tuple[str, int, int, str]]:
+    """Scheme, where it begins, where the part behind `://` begins, and that part."""
+    for found in _URL.finditer(text):
+        before = _SCHEME_BEFORE.search(text, max(0, found.start() - 31), found.start())
+        if before:
+            yield before[0].lower(), before.start(), found.start(1), found[1]
+
+
+def url_secret_spans(text: str) -> Iterator[Span]:
+    """Passwords and secret parameters of every URL; the user's name stays for the operator."""
+    for scheme, _, start, run in _urls(text):
+        account, _, _ = _split(run, scheme)
+        if account:
+            name, colon, _ = account.partition(":")
+            if colon:
+                yield Span(start + len(name) + 1, start + len(account), "secret")
+            elif looks_random(name) and len(name) > 12:
+                yield Span(start, start + len(name), "secret")
+        for parameter in _PARAMETER.finditer(run):
+            if is_secret_name(parameter[1]) and not parameter[2].startswith("["):
+                yield Span(start + parameter.start(2), start + parameter.end(2), "secret")
+
+
+def url_place_spans(text: str, keep: Keep) -> Iterator[Span]:
+    """Users, hosts that are not public, and `file:` paths."""
+    for scheme, begin, start, run in _urls(text):
+        if scheme == "file":
+            whole = run.rstrip(_CLOSING)
+            if not keep.has(whole):
+                base = whole.rstrip("/").rsplit("/", 1)[-1]
+                yield Span(begin, start + len(whole), "path", base)
+            continue
+        account, host, offset = _split(run, scheme)
+        if account:
+            name = account.partition(":")[0]
+            if name and not name.startswith("["):
+                yield Span(start, start + len(name), "user")
+        if scheme in _NO_HOST and not account:
+            continue
+        bare = host.rsplit(":", 1)[0] if not host.endswith("]") and ":" in host else host
+        if not bare or bare.startswith(("[host", "[address")) or keep.has(bare):
+            continue
+        if is_address(bare.strip("[]")):
+            yield Span(start + offset, start + offset + len(host), "address")
+        elif scheme not in _WEB or is_internal_host(bare):
+            yield Span(start + offset, start + offset + len(host), "host")
+
+
+def is_internal_host(host: str) -> bool:
+    """Whether a name says that it means something only inside: one label, or an ending that is not public."""
+    labels = host.lower().rstrip(".").split(".")
+    return len(labels) == 1 or labels[-1] in _INTERNAL_ENDS or "svc" in labels[1:] or "internal" in labels
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an IP address."""
+    try:
+        ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    return True
