@@ -1,0 +1,120 @@
+"""What a rule says of a failure, before it becomes an `AgentError`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from failsoft.core.errors import AgentError, make_error
+from failsoft.core.kinds import Domain, Effect, ErrorKind, Owner, defaults_of
+
+from .sentences import sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Verdict", "merge", "verdict"]
+
+_MODEL_KINDS = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.QUOTA_EXHAUSTED, ErrorKind.UNAVAILABLE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One failure, judged.
+
+    Args:
+        kind: What went wrong.
+        reason: Short machine code.
+        retryable: Whether the same call may succeed later.
+        effect: What may have happened, as far as the failure itself proves it.
+        message: One sentence for people; empty for the sentence that belongs to the reason.
+        retry_after_s: Seconds to wait at least, where somebody said so.
+        weak: Whether a more telling cause may take its place.
+        made: An `AgentError` that somebody raised deeper down; wins as it is.
+    """
+
+    kind: ErrorKind | str
+    reason: str
+    retryable: bool
+    effect: Effect
+    message: str = ""
+    retry_after_s: float | None = None
+    domain: Domain | None = None
+    owner: Owner | None = None
+    suggestion: str | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
+    weak: bool = False
+    made: AgentError | None = None
+
+    def but(self, **changes: Any) -> Verdict:
+        """A copy with `changes`."""
+        return replace(self, **changes)
+
+    def of_model(self) -> Verdict:
+        """The same failure, of a model's provider and not of a tool."""
+        return replace(self, domain=Domain.MODEL) if self.kind in _MODEL_KINDS else self
+
+    def error(self) -> AgentError:
+        """The `AgentError` that says this."""
+        if self.made is not None:
+            return self.made.replace()
+        return make_error(
+            self.kind,
+            self.message or sentence(self.reason, self.kind),
+            domain=self.domain,
+            reason=self.reason,
+            retryable=self.retryable,
+            effect=self.effect,
+            retry_after_s=self.retry_after_s,
+            suggestion=self.suggestion,
+            owner=self.owner or _owner(self),
+            context=self.context,
+        )
+
+
+def _owner(judged: Verdict) -> Owner:
+    """Who can change the outcome, where the kind's default does not fit the verdict's own retryable."""
+    usual = defaults_of(judged.kind)
+    if judged.retryable == usual.retryable:
+        return usual.owner
+    return Owner.RUNTIME if judged.retryable else Owner.MODEL
+
+
+def verdict(
+    kind: ErrorKind | str,
+    reason: str = "",
+    effect: Effect | None = None,
+    retryable: bool | None = None,
+    **more: Any,
+) -> Verdict:
+    """A verdict whose gaps are filled from the kind."""
+    usual = defaults_of(kind)
+    return Verdict(
+        kind=kind,
+        reason=reason or str(kind),
+        effect=usual.effect if effect is None else effect,
+        retryable=usual.retryable if retryable is None else retryable,
+        **more,
+    )
+
+
+_BY_EFFECT = (Effect.NONE, Effect.POSSIBLE, Effect.DONE)
+
+
+def merge(found: Sequence[Verdict]) -> Verdict:
+    """One verdict for several failures at once: the least retryable, with the most possible effect."""
+    worst = next((one for one in found if not one.retryable), found[0])
+    if len(found) == 1:
+        return worst
+    waits = [one.retry_after_s for one in found if one.retry_after_s is not None]
+    if worst.made is not None:
+        made = worst.made
+        worst = verdict(made.kind, made.reason, message=made.message, domain=made.domain, owner=made.owner)
+    rest = len(found) - 1
+    other = "one other failure" if rest == 1 else f"{rest} other failures"
+    return worst.but(
+        effect=max((one.effect for one in found), key=_BY_EFFECT.index),
+        retryable=all(one.retryable for one in found),
+        retry_after_s=max(waits, default=None),
+        message=f"{worst.message or sentence(worst.reason, worst.kind)} There was {other} beside it.",
+    )
