@@ -1,0 +1,127 @@
+"""Gemini: function declarations in an OpenAPI subset, `functionCall` parts in, `functionResponse` parts out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failsoft.core.context import new_id
+from failsoft.tools.dialects._schema import framed, inlined, merged_top, walk
+from failsoft.tools.dialects._simplify import Simplifier, described
+from failsoft.tools.dialects.base import Adapted, Dialect, Entry, Found, as_text, blocks_of, get, items
+from failsoft.tools.names import GEMINI
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from failsoft.core.results import ToolResult
+
+__all__ = ["DIALECT"]
+
+# The fields of `Schema` in the Gemini API.
+_KEPT = frozenset(
+    {
+        "anyOf",
+        "default",
+        "description",
+        "enum",
+        "format",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "nullable",
+        "pattern",
+        "properties",
+        "required",
+        "type",
+    }
+)
+_FORMATS = frozenset({"date-time", "double", "enum", "float", "int32", "int64"})
+_NO_ID = "noid"
+
+
+def adapt(schema: dict[str, Any]) -> Adapted:
+    """References written out, null as `nullable`, only text enumerated."""
+    plain, lost = inlined(framed(schema))
+    merged, rules = merged_top(plain)
+    simplifier = Simplifier(_KEPT, nullable=True, formats=_FORMATS, text_enums=True)
+    opened = walk(merged, lambda node, path: _free_object(node, path, simplifier))
+    made = framed(simplifier.apply(opened))
+    drops = [*lost, *(f"only in the description: {rule}" for rule in rules), *simplifier.drops]
+    return Adapted(schema=made, drops=tuple(drops), rules=tuple(rules))
+
+
+def _free_object(node: dict[str, Any], path: str, simplifier: Simplifier) -> dict[str, Any]:
+    # "properties: should be non-empty for OBJECT type". The reader decodes the text of an object.
+    if not path or node.get("type") != "object" or node.get("properties"):
+        return node
+    simplifier.lose("the free form (sent as text)", path)
+    kept = {word: part for word, part in node.items() if word in ("description", "default")}
+    return described({**kept, "type": "string"}, "The text of a JSON object.")
+
+
+def entry(item: Entry) -> dict[str, Any]:
+    """A `FunctionDeclaration`; without parameters where the tool takes none."""
+    made: dict[str, Any] = {"name": item.name, "description": item.description or item.name}
+    if item.adapted.schema["properties"]:
+        made["parameters"] = item.adapted.schema
+    return made
+
+
+def find_calls(message: Any) -> list[Found]:
+    """The `functionCall` parts of a response, a candidate, a content or a list of parts."""
+    candidates = items(get(message, "candidates"))
+    candidate = candidates[0] if candidates else message
+    content = get(candidate, "content") or candidate
+    parts = items(content) or items(get(content, "parts"))
+    found = []
+    for part in parts:
+        call = get(part, "functionCall") or get(part, "function_call")
+        if call is not None:
+            holder = call if get(call, "id") else {"id": new_id(_NO_ID)}
+            found.append(Found(holder, "id", get(call, "name"), get(call, "args")))
+    reason = get(candidate, "finishReason") or get(candidate, "finish_reason")
+    if found and str(getattr(reason, "value", reason)) == "MAX_TOKENS":
+        found[-1].truncated = True
+    return found
+
+
+def to_messages(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
+    """One content with a `functionResponse` part per result, in the order of the calls."""
+    parts = [{"functionResponse": _response(result)} for result in results]
+    return [{"role": "user", "parts": parts}] if parts else []
+
+
+def _response(result: ToolResult) -> dict[str, Any]:
+    call, texts, binary = result.call, [], []
+    for block in blocks_of(result):
+        source = block.get("source")
+        if block.get("type") in ("image", "document", "audio") and get(source, "type") == "base64":
+            binary.append(
+                {"inlineData": {"mimeType": get(source, "media_type"), "data": get(source, "data")}}
+            )
+        else:
+            texts.append(as_text(block))
+    text = "\n".join(texts) or "(the answer is attached)"
+    made: dict[str, Any] = {"name": call.name, "response": {"result" if result.ok else "error": text}}
+    # Gemini often sends no ids and then pairs by order; an id of our own making would be refused.
+    if not call.id.startswith(f"{_NO_ID}_"):
+        made["id"] = call.id
+    if binary:
+        made["parts"] = binary
+    return made
+
+
+DIALECT = Dialect(
+    name="gemini",
+    adapt=adapt,
+    entry=entry,
+    find_calls=find_calls,
+    to_messages=to_messages,
+    rule=GEMINI,
+)
