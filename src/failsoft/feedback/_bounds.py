@@ -1,7 +1,8 @@
 """Making a view fit: whole parts are shortened or left out in a fixed order, JSON is never cut in the middle.
 
 The order, least useful first: long argument values, the arguments, examples, tools, problems beyond the first,
-a long message, a long suggestion, close names, options, the remaining problems, and at last everything but the kind.
+a long message, a long suggestion, close names, options, the remaining problems, and at last everything but the kind,
+`retry` and `effect`.
 """
 
 from __future__ import annotations
@@ -56,10 +57,21 @@ def bounded(value: Any, limit: int, depth: int = 0) -> Any:
 
 
 def fit(
-    view: dict[str, Any], dump: Callable[[dict[str, Any]], str], max_chars: int, language: Language
+    view: dict[str, Any],
+    dump: Callable[[dict[str, Any]], str],
+    max_chars: int,
+    language: Language,
+    left_out: dict[str, int],
 ) -> str:
-    """The view as text of at most `max_chars` characters."""
-    left_out: dict[str, int] = {}
+    """The view as text of at most `max_chars` characters.
+
+    Args:
+        view: The parts; shortened in place.
+        dump: Makes the text.
+        max_chars: Most characters.
+        language: Says how many were left out.
+        left_out: List to how many of it are already left out; counted on in place.
+    """
     text = _told(view, dump, left_out, language)
     for _ in _steps(view, left_out):
         if len(text) <= max_chars:
@@ -99,7 +111,7 @@ def _steps(view: dict[str, Any], left_out: dict[str, int]) -> Iterator[None]:
     yield from _clip_texts(view, 80)
     for key in ("did_you_mean", "available_tools", "problems", "options"):
         yield from _shrink(view, key, 0, left_out)
-    for key in ("suggestion", "reason", "attempts", "tool", "retry_after_s", "message", "doubt"):
+    for key in ("reason", "attempts", "message", "tool", "retry_after_s", "suggestion", "doubt"):
         view.pop(key, None)
         yield
 

@@ -1,155 +1,29 @@
-"""Where secrets stand in a text: marked keys, PEM blocks, authorization schemes, named values, user information in URLs.
+"""Where secrets stand in a text: marked keys, PEM blocks, authorization schemes, named values, `name:password@host`.
 
 Every search starts from a literal and every run is possessive or bounded, so the time is linear in the text.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
+from failsoft.feedback._named import named_spans
 from failsoft.feedback._names import Span
 from failsoft.feedback._providers import provider_spans
+from failsoft.feedback._secret_words import looks_random
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["is_secret_name", "looks_random", "secret_spans"]
+__all__ = ["secret_spans"]
 
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|MESSAGE|SSH2 ENCRYPTED)[A-Z0-9 ]{0,20}-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,60}-----")
 _SCHEMES = ("bearer ", "basic ", "digest ", "negotiate ", "apikey ")
 _SCHEME_VALUE = re.compile(r"""[ ]{0,3}["']?([A-Za-z0-9+/=_.\-~]{6,}+)""")
-
-# Names are compared in lower case, without `_`, `-`, `.` and blanks.
-_SECRET_NAME = re.compile(
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|userpass|mypwd|otp)s?$"
-    r"|secrets?(?:value|string|text)?$"
-    r"|(?:api|app|access|secret|private|account|encryption|decryption|signing|ssh|auth|subscription|shared|master"
-    r"|service|storage|client|consumer|license|webhook|hmac|aes|rsa|deploy|function|host|admin)key(?:id|value|data|s)?$"
-    r"|token(?:secret|value)?$|^auth$|authorization$|cookies?$|credentials?$|creds?$"
-    r"|(?:session|sess)(?:id|token|key)$|(?:signature|^sig|xamzcredential)$|bearer$|^apitokens?$|jwt$"
-    r"|saskey$|connectionstring$"
-)
-# Words that end like a secret's name and are none: paging, counting, parsing.
-_ORDINARY = re.compile(
-    r"(?:page|next|prev|previous|sync|continuation|cursor|unexpected|invalid|stop|special|pad|eos|bos|max|min"
-    r"|num|per|each|by|this|unknown|end|start|first|last|expected|found|skip|scroll|sort|nextpage|pagination)token$"
-    r"|(?:compass|bypass|surpass)$|^(?:the|a)secret$"
-)
-_STEMS = (
-    "pass",
-    "pwd",
-    "secret",
-    "key",
-    "token",
-    "auth",
-    "cookie",
-    "cred",
-    "sess",
-    "signature",
-    "sig=",
-    "jwt",
-    "otp",
-)
-_NAME_BEFORE = re.compile(r"(?:[A-Za-z]{2,16}[ ])?[A-Za-z0-9_\-.]{0,40}$")
-_NAME_AFTER = re.compile(
-    r"[A-Za-z0-9_\-]{0,32}+(?:[ ](?:key|token|secret|id|string)s?(?![A-Za-z]))?", re.IGNORECASE
-)
-_ASSIGN = re.compile(r"""\\{0,3}["'`\])]?[ \t]{0,3}(?:=>|:=|==?|:|%3[dD])[ \t]{0,3}""")
-_SPOKEN = re.compile(
-    r"[ ](?:(?:is|was|value|provided|given|used|supplied|string|header|of|id|with|for)[ :]{1,2}){0,3}+[:=]?[ ]?[\"'`(]?"
-)
-_QUOTED = re.compile(r"""(\\{0,3})(["'`])""")
-_BARE = re.compile(
-    r"""(?:(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey)[ ]+)?[^\s"'`&,;)}\]<>|]{1,8192}+""", re.IGNORECASE
-)
-_TOKEN = re.compile(r"[A-Za-z0-9+/=_\-.~]{12,}+")
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_HEX = re.compile(r"[0-9a-fA-F]+")
-_MAX_VALUE_CHARS = 8192
-_LINE_END = re.compile(r"""[^\r\n"'`}]{0,8192}+""")
-
-_VOID = frozenset(("None", "null", "undefined", "nil", "True", "False", "true", "false", "YES", "NO", "..."))
-# What follows "password:" in a sentence about passwords.
-_PROSE = frozenset(
-    [
-        "must",
-        "should",
-        "is",
-        "are",
-        "was",
-        "were",
-        "field",
-        "required",
-        "missing",
-        "invalid",
-        "expected",
-        "too",
-        "not",
-        "the",
-        "a",
-        "an",
-        "cannot",
-        "can",
-        "may",
-        "string",
-        "got",
-        "value",
-        "at",
-        "has",
-        "have",
-        "incorrect",
-        "wrong",
-        "none",
-        "null",
-        "true",
-        "false",
-        "yes",
-        "no",
-        "empty",
-        "input",
-        "str",
-        "int",
-        "authentication",
-        "and",
-        "or",
-        "in",
-        "of",
-        "for",
-        "to",
-        "from",
-        "expired",
-        "denied",
-        "rejected",
-        "mismatch",
-        "unknown",
-        "undefined",
-        "nil",
-        "does",
-        "did",
-        "with",
-        "length",
-        "minimum",
-        "maximum",
-        "please",
-        "type",
-        "error",
-        "unauthorized",
-        "forbidden",
-        "failed",
-        "bearer",
-        "basic",
-        "digest",
-        "unset",
-        "optional",
-        "default",
-        "redacted",
-        "hidden",
-    ]
-)
+_ACCOUNT = re.compile(r"([A-Za-z0-9_.+\-]{1,64}):(?!//)([^\s:@\"'<>]{1,128})")
+_BOUNDARY = re.compile(r"[\s\"'<>(,=/]")
 
 
 def secret_spans(text: str, lowered: str) -> list[Span]:
@@ -160,34 +34,10 @@ def secret_spans(text: str, lowered: str) -> list[Span]:
     for scheme in _SCHEMES:
         if scheme in lowered:
             spans += _scheme_spans(text, lowered, scheme)
-    for stem in _STEMS:
-        if stem in lowered:
-            spans += _named_spans(text, lowered, stem)
+    spans += named_spans(text, lowered)
     if "@" in text:
         spans += _account_spans(text)
     return spans
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a field, header or parameter of this name holds a secret."""
-    plain = name.lower().translate(_SEPARATORS)
-    return bool(_SECRET_NAME.search(plain)) and not _ORDINARY.search(plain)
-
-
-_SEPARATORS = str.maketrans("", "", "_-. '\"")
-
-
-def looks_random(token: str) -> bool:
-    """Whether a run of characters is more likely a key than a word: mixed characters and high entropy."""
-    has_digit = any(char.isdigit() for char in token)
-    has_upper = any(char.isupper() for char in token[1:])
-    has_lower = any(char.islower() for char in token)
-    if not has_digit and not (has_upper and has_lower):
-        return False
-    counts = Counter(token[:256])
-    size = min(len(token), 256)
-    entropy = -sum(n / size * math.log2(n / size) for n in counts.values())
-    return entropy >= 2.8
 
 
 def _pem_spans(text: str) -> Iterator[Span]:
@@ -207,100 +57,6 @@ def _scheme_spans(text: str, lowered: str, scheme: str) -> Iterator[Span]:
             yield Span(found.start(1), found.end(1), "secret")
             after = found.end()
         at = lowered.find(scheme, after)
-
-
-def _named_spans(text: str, lowered: str, stem: str) -> Iterator[Span]:
-    """Values that stand behind a name such as `password=`, `"api_key": ` or `Cookie: `."""
-    at = lowered.find(stem)
-    while at >= 0:
-        before = _NAME_BEFORE.search(text, max(0, at - 40), at)
-        start = before.start() if before else at
-        # `sig=` brings its own sign along.
-        after = _NAME_AFTER.match(text, at + len(stem.rstrip("=")))
-        end = after.end() if after else at + len(stem)
-        span = _value_span(text, text[start:end], end)
-        if span is not None:
-            yield span
-            end = max(end, span.end)
-        at = lowered.find(stem, max(end, at + 1))
-
-
-def _value_span(text: str, name: str, at: int) -> Span | None:
-    sign = _ASSIGN.match(text, at)
-    if sign is None:
-        return _spoken_span(text, name, at)
-    if not is_secret_name(name):
-        return None
-    quoted = _QUOTED.match(text, sign.end())
-    if quoted:
-        return _quoted_span(text, quoted)
-    # A cookie's value goes to the end of its line.
-    is_cookie = name.lower().endswith(("cookie", "cookies"))
-    found = (_LINE_END if is_cookie else _BARE).match(text, sign.end())
-    if not found or not found[0] or _is_prose(found[0], name, sign[0]):
-        return None
-    return Span(sign.end(), found.end(), "secret")
-
-
-def _quoted_span(text: str, quoted: re.Match[str]) -> Span | None:
-    """The text inside quotes, which may themselves be escaped."""
-    quote = quoted[0]
-    at = quoted.end()
-    while True:
-        end = text.find(quote, at, quoted.end() + _MAX_VALUE_CHARS)
-        if end < 0:
-            line = text.find("\n", quoted.end(), quoted.end() + _MAX_VALUE_CHARS)
-            end = min(len(text), quoted.end() + _MAX_VALUE_CHARS) if line < 0 else line
-            break
-        slashes = 0
-        while not quoted[1] and text[end - 1 - slashes] == "\\" and end - slashes > quoted.end():
-            slashes += 1
-        if slashes % 2 == 0:
-            break
-        at = end + 1
-    value = text[quoted.end() : end]
-    if not value or _is_placeholder(value):
-        return None
-    return Span(quoted.end(), end, "secret")
-
-
-def _spoken_span(text: str, name: str, at: int) -> Span | None:
-    """A random-looking run soon after a key word: `invalid key Zx81...`, `token was Zx81...`."""
-    sign = _SPOKEN.match(text, at)
-    if sign is None:
-        return None
-    found = _TOKEN.match(text, sign.end())
-    if found is None or not looks_random(found[0]):
-        return None
-    token = found[0].rstrip(".")
-    # A bare "key" may be a row's key, and a row's id is what the model needs.
-    if not is_secret_name(name) and (_UUID.fullmatch(token) or _HEX.fullmatch(token) or len(token) < 20):
-        return None
-    return Span(found.start(), found.start() + len(token), "secret")
-
-
-def _is_prose(value: str, name: str, sign: str) -> bool:
-    if _is_placeholder(value) or value[0] in "{[(" or value in _VOID:
-        return True
-    lower = name.lower()
-    if lower.endswith("cookie") and "=" not in value:
-        return True
-    if lower == "pass" and value.isdigit():
-        return True
-    if sign.strip() != ":" or sign[-1] not in " \t":
-        return False
-    word = value.rstrip(".!?").lower()
-    if lower.endswith(("token", "secret", "auth", "signature")):
-        return len(value) < 8 or not looks_random(value)
-    return word in _PROSE
-
-
-def _is_placeholder(value: str) -> bool:
-    return value.startswith(("[secret", "***", "<redacted", "[redacted", "[REDACTED"))
-
-
-_ACCOUNT = re.compile(r"([A-Za-z0-9_.+\-]{1,64}):(?!//)([^\s:@\"'<>]{1,128})")
-_BOUNDARY = re.compile(r"[\s\"'<>(,=/]")
 
 
 def _account_spans(text: str) -> Iterator[Span]:

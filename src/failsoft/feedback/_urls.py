@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from failsoft.feedback._names import Span
-from failsoft.feedback._secrets import is_secret_name, looks_random
+from failsoft.feedback._secret_words import is_secret_name, looks_random
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,19 +7,21 @@ addresses and accounts, and drops what a model cannot act on: tracebacks, source
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote
 
 from failsoft.core.errors import UsageError
 from failsoft.feedback._names import Keep, Names, Span, apply_spans
-from failsoft.feedback._places import email_spans, phone_spans, place_spans
-from failsoft.feedback._secrets import is_secret_name, secret_spans
+from failsoft.feedback._people import email_spans, phone_spans
+from failsoft.feedback._places import place_spans
+from failsoft.feedback._secret_words import is_secret_name
+from failsoft.feedback._secrets import secret_spans
 from failsoft.feedback._traces import plain
 from failsoft.feedback._urls import url_secret_spans
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Mapping
 
     from failsoft.core.errors import AgentError
@@ -86,6 +88,18 @@ class Redactor:
         other._secrets = tuple(dict.fromkeys((*self._secrets, *_forms(secrets))))
         other.emails, other.phones = self.emails, self.phones
         return other
+
+    def for_call(self, arguments: Any, *, secrets: Iterable[str] = ()) -> Redactor:
+        """A copy for a call with these arguments: what the model sent stays, but for values under a secret's name.
+
+        Args:
+            arguments: As the model sent them; a mapping, or text.
+            secrets: What failsoft added to them, such as injected values.
+        """
+        sent: list[str] = []
+        hidden: list[str] = []
+        _sort_texts(arguments, sent, hidden, False, 0)
+        return self.bound(keep=sent, secrets=(*secrets, *hidden))
 
     def text(self, text: str, level: Level = "model", *, keep: Iterable[str] = ()) -> str:
         """One text at one level."""
@@ -183,8 +197,6 @@ class Redactor:
 
 
 def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
-    import re
-
     compiled = re.compile(pattern)
     if compiled.search("") is not None:
         raise UsageError(
@@ -201,6 +213,18 @@ def _forms(secrets: Iterable[str]) -> tuple[str, ...]:
         if len(secret) >= _MIN_SECRET_CHARS:
             forms |= {secret, json.dumps(secret)[1:-1], quote(secret, safe=""), repr(secret)[1:-1]}
     return tuple(sorted(forms, key=len, reverse=True))
+
+
+def _sort_texts(value: Any, sent: list[str], hidden: list[str], is_hidden: bool, depth: int) -> None:
+    """Sorts every text in the arguments into what may be said again and what may not."""
+    if isinstance(value, str):
+        (hidden if is_hidden else sent).append(value)
+    elif isinstance(value, dict) and depth < _MAX_DEPTH:
+        for key, item in value.items():
+            _sort_texts(item, sent, hidden, is_hidden or is_secret_name(str(key)), depth + 1)
+    elif isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:
+        for item in value[:_MAX_ITEMS]:
+            _sort_texts(item, sent, hidden, is_hidden, depth + 1)
 
 
 def _exact_spans(text: str, secret: str) -> Iterable[Span]:

@@ -53,7 +53,7 @@ def retry_for(error: AgentError, tool: Any = None) -> Retry:
 def advice_for(error: AgentError, language: Language, tool: Any = None) -> str:
     """One or two sentences: what is known of the effect, and what can be done."""
     effect = effect_for(error, tool)
-    own = error.suggestion
+    own = _own_suggestion(error, language)
     if error.kind == ErrorKind.IN_DOUBT:
         by_human = error.owner is Owner.HUMAN and language.advice["in_doubt/human"]
         return own or by_human or language.advice["in_doubt"]
@@ -62,9 +62,23 @@ def advice_for(error: AgentError, language: Language, tool: Any = None) -> str:
     if error.effect is Effect.DONE and error.kind == ErrorKind.INVALID_OUTPUT:
         return own or language.effects["done_read_only"]
     if effect is Effect.POSSIBLE:
-        word = "possible_repeatable" if _declares(tool, "idempotent") else "possible"
-        return _join(language, language.effects[word], own)
+        return _join(language, language.effects[_possible(error, tool)], own)
     return own or _lookup(error, language)
+
+
+def _own_suggestion(error: AgentError, language: Language) -> str | None:
+    """What the error itself suggests; a language that knows the reason says it in its own words."""
+    if language.title_first and f"{error.kind}/{error.reason}" in language.advice:
+        return None
+    return error.suggestion
+
+
+def _possible(error: AgentError, tool: Any) -> str:
+    if _declares(tool, "idempotent"):
+        return "possible_repeatable"
+    # "It exists already", said to a second attempt, may be the first attempt's doing.
+    is_state = error.kind in (ErrorKind.CONFLICT, ErrorKind.NOT_FOUND)
+    return "possible_earlier" if is_state else "possible"
 
 
 def title_of(kind: str, language: Language) -> str:

@@ -1,0 +1,153 @@
+"""Values that stand behind a secret's name: `password=`, `"api_key": `, `Cookie: `, `invalid token Zx8...`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from failsoft.feedback._names import Span, words
+from failsoft.feedback._secret_words import is_secret_name, looks_random
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["named_spans"]
+
+_STEMS = (
+    "pass",
+    "pwd",
+    "secret",
+    "key",
+    "token",
+    "auth",
+    "cookie",
+    "cred",
+    "sess",
+    "signature",
+    "sig=",
+    "jwt",
+    "otp",
+)
+_NAME_BEFORE = re.compile(r"(?:[A-Za-z]{2,16}[ ])?[A-Za-z0-9_\-.]{0,40}$")
+_NAME_AFTER = re.compile(
+    r"[A-Za-z0-9_\-]{0,32}+(?:[ ](?:key|token|secret|id|string)s?(?![A-Za-z]))?", re.IGNORECASE
+)
+_ASSIGN = re.compile(r"""\\{0,3}["'`\])]?[ \t]{0,3}(?:=>|:=|==?|:|%3[dD])[ \t]{0,3}""")
+_SPOKEN = re.compile(
+    r"[ ](?:(?:is|was|value|provided|given|used|supplied|string|header|of|id|with|for)[ :]{1,2}){0,3}+[:=]?[ ]?[\"'`(]?"
+)
+_QUOTED = re.compile(r"""(\\{0,3})(["'`])""")
+_BARE = re.compile(
+    r"""(?:(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey)[ ]+)?[^\s"'`&,;)}\]<>|]{1,8192}+""", re.IGNORECASE
+)
+_TOKEN = re.compile(r"[A-Za-z0-9+/=_\-.~]{12,}+")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_HEX = re.compile(r"[0-9a-fA-F]+")
+_MAX_VALUE_CHARS = 8192
+_LINE_END = re.compile(r"""[^\r\n"'`}]{0,8192}+""")
+
+_VOID = frozenset(("None", "null", "undefined", "nil", "True", "False", "true", "false", "YES", "NO", "..."))
+# What follows "password:" in a sentence about passwords.
+_PROSE = words(
+    "must should is are was were field required missing invalid expected too not the a an cannot can "
+    "may string got value at has have incorrect wrong none null true false yes no empty input str int "
+    "authentication and or in of for to from expired denied rejected mismatch unknown undefined nil "
+    "does did with length minimum maximum please type error unauthorized forbidden failed bearer basic "
+    "digest unset optional default redacted hidden"
+)
+
+
+def named_spans(text: str, lowered: str) -> Iterator[Span]:
+    """The values in a text that a name before them calls secret."""
+    for stem in _STEMS:
+        if stem in lowered:
+            yield from _spans_of(text, lowered, stem)
+
+
+def _spans_of(text: str, lowered: str, stem: str) -> Iterator[Span]:
+    at = lowered.find(stem)
+    while at >= 0:
+        before = _NAME_BEFORE.search(text, max(0, at - 40), at)
+        start = before.start() if before else at
+        # `sig=` brings its own sign along.
+        after = _NAME_AFTER.match(text, at + len(stem.rstrip("=")))
+        end = after.end() if after else at + len(stem)
+        span = _value_span(text, text[start:end], end)
+        if span is not None:
+            yield span
+            end = max(end, span.end)
+        at = lowered.find(stem, max(end, at + 1))
+
+
+def _value_span(text: str, name: str, at: int) -> Span | None:
+    sign = _ASSIGN.match(text, at)
+    if sign is None:
+        return _spoken_span(text, name, at)
+    if not is_secret_name(name):
+        return None
+    quoted = _QUOTED.match(text, sign.end())
+    if quoted:
+        return _quoted_span(text, quoted)
+    # A cookie's value goes to the end of its line.
+    is_cookie = name.lower().endswith(("cookie", "cookies"))
+    found = (_LINE_END if is_cookie else _BARE).match(text, sign.end())
+    if not found or not found[0] or _is_prose(found[0], name, sign[0]):
+        return None
+    return Span(sign.end(), found.end(), "secret")
+
+
+def _quoted_span(text: str, quoted: re.Match[str]) -> Span | None:
+    """The text inside quotes, which may themselves be escaped."""
+    quote = quoted[0]
+    at = quoted.end()
+    while True:
+        end = text.find(quote, at, quoted.end() + _MAX_VALUE_CHARS)
+        if end < 0:
+            line = text.find("\n", quoted.end(), quoted.end() + _MAX_VALUE_CHARS)
+            end = min(len(text), quoted.end() + _MAX_VALUE_CHARS) if line < 0 else line
+            break
+        slashes = 0
+        while not quoted[1] and text[end - 1 - slashes] == "\\" and end - slashes > quoted.end():
+            slashes += 1
+        if slashes % 2 == 0:
+            break
+        at = end + 1
+    value = text[quoted.end() : end]
+    if not value or _is_placeholder(value):
+        return None
+    return Span(quoted.end(), end, "secret")
+
+
+def _spoken_span(text: str, name: str, at: int) -> Span | None:
+    """A random-looking run soon after a key word: `invalid key Zx81...`, `token was Zx81...`."""
+    sign = _SPOKEN.match(text, at)
+    if sign is None:
+        return None
+    found = _TOKEN.match(text, sign.end())
+    if found is None or not looks_random(found[0]):
+        return None
+    token = found[0].rstrip(".")
+    # A bare "key" may be a row's key, and a row's id is what the model needs.
+    if not is_secret_name(name) and (_UUID.fullmatch(token) or _HEX.fullmatch(token) or len(token) < 20):
+        return None
+    return Span(found.start(), found.start() + len(token), "secret")
+
+
+def _is_prose(value: str, name: str, sign: str) -> bool:
+    if _is_placeholder(value) or value[0] in "{[(" or value in _VOID:
+        return True
+    lower = name.lower()
+    if lower.endswith("cookie") and "=" not in value:
+        return True
+    if lower == "pass" and value.isdigit():
+        return True
+    if sign.strip() != ":" or sign[-1] not in " \t":
+        return False
+    word = value.rstrip(".!?").lower()
+    if lower.endswith(("token", "secret", "auth", "signature")):
+        return len(value) < 8 or not looks_random(value)
+    return word in _PROSE
+
+
+def _is_placeholder(value: str) -> bool:
+    return value.startswith(("[secret", "***", "<redacted", "[redacted", "[REDACTED"))
