@@ -20,17 +20,21 @@ class BucketWindow:
         self._sums = [0] * fields
         self._newest: int | None = None
 
-    def add(self, now: float, amounts: tuple[int, ...]) -> None:
-        """Put `amounts` into the bucket of `now`."""
-        newest = self._advance(now)
+    def index_of(self, now: float) -> int:
+        """The number of the bucket that `now` falls into."""
+        return int(now // self.width_s)
+
+    def add(self, index: int, amounts: tuple[int, ...]) -> None:
+        """Put `amounts` into bucket `index`, or into the newest one when that is later."""
+        newest = self._advance(index)
         row, sums = self._rows[newest % len(self._rows)], self._sums
         for i, amount in enumerate(amounts):
             row[i] += amount
             sums[i] += amount
 
-    def sums(self, now: float) -> tuple[int, ...]:
-        """The sums over the window that ends at `now`."""
-        self._advance(now)
+    def sums(self, index: int) -> tuple[int, ...]:
+        """The sums over the window whose last bucket is `index`."""
+        self._advance(index)
         return tuple(self._sums)
 
     def clear(self) -> None:
@@ -39,8 +43,7 @@ class BucketWindow:
             row[:] = [0] * len(row)
         self._sums[:] = [0] * len(self._sums)
 
-    def _advance(self, now: float) -> int:
-        index = int(now // self.width_s)
+    def _advance(self, index: int) -> int:
         newest = self._newest
         if newest is None or index - newest >= len(self._rows):
             self.clear()

@@ -329,10 +329,10 @@ class TimedBreakerState(BreakerState):
         self._window = BucketWindow(width_s=width_s, size=_BUCKETS, fields=3)
 
     def _record(self, bad: int, slow: int, now: float) -> None:
-        self._window.add(now, (1, bad, slow))
+        self._window.add(self._window.index_of(now), (1, bad, slow))
 
     def _counts(self, now: float) -> tuple[int, int, int]:
-        calls, failed, slow = self._window.sums(now)
+        calls, failed, slow = self._window.sums(self._window.index_of(now))
         return calls, failed, slow
 
     def _clear(self) -> None:

@@ -6,6 +6,7 @@ and a reserve lets a quiet tool retry at all. Asked before the wait; a refusal i
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import dataclass
 
@@ -65,9 +66,14 @@ class RetryBudgetStats:
 
 
 class RetryBudgetState:
-    """One balance; safe for threads."""
+    """One balance; safe for threads.
 
-    __slots__ = ("_lock", "_window", "options", "refused")
+    Every call pays in, so that is kept cheap: deposits of the current bucket are a plain number, without the lock.
+    `self._fresh += 1` loses nothing: CPython 3.11 to 3.13 lets another thread in only at calls and backward jumps, and
+    there is neither in the statement (nor between the two statements of `_flush` that take the number over).
+    """
+
+    __slots__ = ("_bucket", "_edge", "_fresh", "_lock", "_window", "options", "refused")
 
     def __init__(self, options: RetryBudget) -> None:
         self.options = options
@@ -75,37 +81,55 @@ class RetryBudgetState:
         self._lock = threading.Lock()
         # One bucket more than the window needs: a retry is remembered for the whole of it, never for less.
         self._window = BucketWindow(width_s=options.window_s / _BUCKETS, size=_BUCKETS + 1, fields=2)
+        self._fresh = 0
+        self._bucket = 0
+        self._edge = -math.inf
 
     def deposit(self, now: float) -> None:
         """A call began (the first attempt, not a retry)."""
-        with self._lock:
-            self._window.add(now, (1, 0))
+        if now >= self._edge:
+            with self._lock:
+                self._flush(now)
+        self._fresh += 1
 
     def withdraw(self, now: float) -> bool:
         """Take one retry out; False when there is none, then nothing is taken."""
         with self._lock:
-            if self._balance(now) < 1 - _EPSILON:
+            self._flush(now)
+            if self._balance() < 1 - _EPSILON:
                 self.refused += 1
                 return False
-            self._window.add(now, (0, 1))
+            self._window.add(self._bucket, (0, 1))
             return True
 
     def refund(self, now: float) -> None:
         """Give one retry back that was granted but not begun."""
         with self._lock:
-            if self._window.sums(now)[1] > 0:
-                self._window.add(now, (0, -1))
+            self._flush(now)
+            if self._window.sums(self._bucket)[1] > 0:
+                self._window.add(self._bucket, (0, -1))
 
-    def _balance(self, now: float) -> float:
-        calls, retries = self._window.sums(now)
+    def _flush(self, now: float) -> None:
+        fresh = self._fresh
+        self._fresh = 0
+        if fresh:
+            self._window.add(self._bucket, (fresh, 0))
+        bucket = self._window.index_of(now)
+        if self._edge == -math.inf or bucket > self._bucket:
+            self._bucket = bucket
+            self._edge = (bucket + 1) * self._window.width_s
+
+    def _balance(self) -> float:
+        calls, retries = self._window.sums(self._bucket)
         return self.options.min_retries + self.options.ratio * calls - retries
 
     def stats(self, now: float) -> RetryBudgetStats:
         """The balance and what it is made of."""
         with self._lock:
-            calls, retries = self._window.sums(now)
+            self._flush(now)
+            calls, retries = self._window.sums(self._bucket)
             return RetryBudgetStats(
-                calls=calls, retries=retries, balance=max(0.0, self._balance(now)), refused=self.refused
+                calls=calls, retries=retries, balance=max(0.0, self._balance()), refused=self.refused
             )
 
     def __repr__(self) -> str:

@@ -82,11 +82,22 @@ class BulkheadStats:
 class BulkheadState:
     """The slots and the queue; safe for threads, knows nothing of event loops."""
 
-    __slots__ = ("_granted", "_held", "_lock", "_next", "_waiters", "_zombies", "options", "refused")
+    __slots__ = (
+        "_granted",
+        "_held",
+        "_limit",
+        "_lock",
+        "_next",
+        "_waiters",
+        "_zombies",
+        "options",
+        "refused",
+    )
 
     def __init__(self, options: Bulkhead) -> None:
         self.options = options
         self.refused = 0
+        self._limit = options.limit
         self._lock = threading.Lock()
         self._next = 0
         self._held: set[int] = set()
@@ -97,7 +108,11 @@ class BulkheadState:
     def try_enter(self) -> int | None:
         """A permit when a slot is free and nobody waits, else None. Counts no refusal: the caller may queue."""
         with self._lock:
-            return self._enter() if len(self._held) < self.options.limit else None
+            if len(self._held) >= self._limit:
+                return None
+            self._next = permit = self._next + 1
+            self._held.add(permit)
+            return permit
 
     def enqueue(self, waiter: Hashable) -> int:
         """Enter (a permit above 0), stand in the queue (`QUEUED`), or be turned away (`FULL`), in one step.
@@ -107,7 +122,7 @@ class BulkheadState:
         """
         with self._lock:
             # Asked again: a slot may have become free since `try_enter`, and then nobody would wake this waiter.
-            if len(self._held) < self.options.limit:
+            if len(self._held) < self._limit:
                 return self._enter()
             if len(self._waiters) >= self.options.queue:
                 self.refused += 1
@@ -129,8 +144,9 @@ class BulkheadState:
             if permit not in self._held:
                 return None
             self._held.remove(permit)
-            self._zombies.discard(permit)
-            return self._pass_on()
+            if self._zombies:
+                self._zombies.discard(permit)
+            return self._pass_on() if self._waiters else None
 
     def cancel(self, waiter: Hashable) -> Hashable | None:
         """The waiter has given up. Returns the next one, who must be woken, when it had been granted a slot."""
@@ -138,7 +154,7 @@ class BulkheadState:
             permit = self._granted.pop(waiter, None)
             if permit is not None:
                 self._held.remove(permit)
-                return self._pass_on()
+                return self._pass_on() if self._waiters else None
             try:
                 self._waiters.remove(waiter)
             except ValueError:
@@ -170,9 +186,7 @@ class BulkheadState:
         self._held.add(self._next)
         return self._next
 
-    def _pass_on(self) -> Hashable | None:
-        if not self._waiters:
-            return None
+    def _pass_on(self) -> Hashable:
         waiter = self._waiters.popleft()
         self._granted[waiter] = self._enter()
         return waiter

@@ -145,6 +145,9 @@ class EffectivePolicy:
     when_open: WhenOpen
     origin: Mapping[str, str] = field(compare=False, hash=False)
 
+    def __deepcopy__(self, memo: object) -> EffectivePolicy:
+        return self
+
     @property
     def probe_lease_s(self) -> float:
         """How long a probe of the breaker may hold its permit: waits, the longest attempt and the grace."""
@@ -164,7 +167,8 @@ def _plain(value: Any) -> Any:
         items = [_plain(item) for item in value]
         return sorted(items) if isinstance(value, set | frozenset) else items
     if hasattr(value, "__dataclass_fields__"):
-        return {part.name: _plain(getattr(value, part.name)) for part in fields(value) if part.repr}
+        plain = {part.name: _plain(getattr(value, part.name)) for part in fields(value) if part.repr}
+        return plain | {"per_kind": _plain(value.overrides())} if isinstance(value, Retry) else plain
     if callable(value):
         return getattr(value, "__qualname__", repr(value))
     return value

@@ -143,16 +143,17 @@ class RateState:
         self._interval = max(1, round(options.per_s * _NS))
         self._slack = self._interval * ((options.burst or options.calls) - 1)
         self._latest: int | None = None
-        self._arrival = 0
+        self._arrival = -(1 << 200)  # before any clock began
 
     def decide(self, now: float) -> float:
         """0 when the call may go now, and its turn is taken; else the seconds to wait, and nothing is taken."""
         with self._lock:
-            wait = self._wait(now)
+            tick = self._tick(now)
+            wait = self._arrival - self._slack - tick
             if wait > 0:
                 self.refused += 1
                 return self._seconds(wait)
-            self._take(now)
+            self._take(tick)
             return 0.0
 
     def reserve(self, now: float, max_wait_s: float) -> Reservation | None:
@@ -161,11 +162,12 @@ class RateState:
         Turns are given in the order in which they were asked for.
         """
         with self._lock:
-            wait_s = self._seconds(self._wait(now))
+            tick = self._tick(now)
+            wait_s = self._seconds(max(0, self._arrival - self._slack - tick))
             if wait_s > max_wait_s:
                 self.refused += 1
                 return None
-            return Reservation(wait_s=wait_s, turn=self._take(now))
+            return Reservation(wait_s=wait_s, turn=self._take(tick))
 
     def cancel(self, reservation: Reservation) -> bool:
         """Give a turn back that was not used.
@@ -189,17 +191,15 @@ class RateState:
     def next_in(self, now: float) -> float:
         """Seconds until a call can go; 0 when now."""
         with self._lock:
-            return self._seconds(self._wait(now))
+            return self._seconds(max(0, self._arrival - self._slack - self._tick(now)))
 
     def stats(self, now: float) -> RateStats:
         """Where the limit stands."""
         with self._lock:
-            wait = self._wait(now)
-            spent = max(0, self._arrival - self._tick(now))
-            room = (self._slack + self._interval - spent) // self._interval
+            ahead = max(0, self._arrival - self._tick(now))
             return RateStats(
-                available=max(0, room),
-                next_in_s=self._seconds(wait),
+                available=max(0, (self._slack + self._interval - ahead) // self._interval),
+                next_in_s=self._seconds(max(0, ahead - self._slack)),
                 admitted=self.admitted,
                 refused=self.refused,
             )
@@ -210,17 +210,17 @@ class RateState:
     def _tick(self, now: float) -> int:
         tick = round(now * _NS) * self._unit
         # A clock that goes back stands still, or a turn would be given twice.
-        self._latest = tick if self._latest is None else max(tick, self._latest)
-        return self._latest
-
-    def _wait(self, now: float) -> int:
-        return max(0, self._arrival - self._slack - self._tick(now))
+        if self._latest is not None and tick < self._latest:
+            return self._latest
+        self._latest = tick
+        return tick
 
     def _seconds(self, wait: int) -> float:
         # Rounded up to whole nanoseconds: who waits exactly so long is not a nanosecond early.
         return -(-wait // self._unit) / _NS
 
-    def _take(self, now: float) -> int:
-        self._arrival = max(self._arrival, self._tick(now)) + self._interval
+    def _take(self, tick: int) -> int:
+        arrival = self._arrival
+        self._arrival = (arrival if arrival > tick else tick) + self._interval
         self.admitted += 1
         return self.admitted

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from failsoft.core.errors import UsageError
 from failsoft.core.kinds import Effect, ErrorKind
@@ -77,6 +77,7 @@ class Retry:
     jitter: Jitter = "full"
     per_kind: Mapping[str, Mapping[str, Any] | Retry] | None = field(default=None, hash=False)
     on: On | None = field(default=None, hash=False)
+    kinds: Mapping[str, Retry] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -97,27 +98,28 @@ class Retry:
                     "Retry.on", "a collection of kinds, or a function", self.on, f"write on=[{self.on!r}]"
                 )
             put(self, "on", frozenset(str(kind) for kind in self.on))
-        put(self, "per_kind", MappingProxyType(self._kinds()))
+        put(self, "kinds", MappingProxyType(self._kinds()))
+
+    def __deepcopy__(self, memo: object) -> Retry:
+        return self
 
     def _kinds(self) -> dict[str, Retry]:
-        if self.per_kind is None:
-            touched = {
-                name
-                for name, default in (("base_s", BASE_S), ("cap_s", CAP_S))
-                if getattr(self, name) != default
-            }
-            given: Mapping[str, Any] = {
-                kind: {name: value for name, value in values.items() if name not in touched}
-                for kind, values in PER_KIND.items()
-                if callable(self.backoff) is False
-            }
-        else:
-            given = self.per_kind
-        return {str(kind): self._merged(str(kind), values) for kind, values in given.items() if values}
+        if self.per_kind is not None:
+            return {str(kind): self._merged(str(kind), values) for kind, values in self.per_kind.items()}
+        if not isinstance(self.backoff, str):
+            return {}
+        own = {
+            name for name, default in (("base_s", BASE_S), ("cap_s", CAP_S)) if getattr(self, name) != default
+        }
+        kept = {
+            kind: {name: value for name, value in values.items() if name not in own}
+            for kind, values in PER_KIND.items()
+        }
+        return {kind: self._merged(kind, values) for kind, values in kept.items() if values}
 
     def _merged(self, kind: str, values: Mapping[str, Any] | Retry) -> Retry:
         if isinstance(values, Retry):
-            return values if not values.per_kind else replace(values, per_kind={})
+            return replace(values, per_kind={})
         if not isinstance(values, Mapping):
             raise refuse(f"Retry.per_kind[{kind!r}]", "a mapping of options, or a Retry", values)
         for name in values:
@@ -128,8 +130,18 @@ class Retry:
 
     def of_kind(self, kind: str) -> Retry:
         """The options that hold for failures of `kind`."""
-        kinds = cast("Mapping[str, Retry]", self.per_kind)
-        return kinds.get(kind, self)
+        return self.kinds.get(kind, self)
+
+    def overrides(self) -> dict[str, dict[str, Any]]:
+        """What is different for single kinds, the default included."""
+        return {
+            kind: {
+                name: getattr(other, name)
+                for name in _OVERRIDABLE
+                if getattr(other, name) != getattr(self, name)
+            }
+            for kind, other in self.kinds.items()
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -137,7 +137,7 @@ def _time_problems(policy: EffectivePolicy) -> Iterator[str]:
 
 
 def _hints(policy: EffectivePolicy, tool: ToolFacts) -> Iterator[str]:
-    retry, said = policy.retry, policy.origin.get("retry") != "default"
+    retry, said = policy.retry, _is_said(policy, "retry")
     retries = retry is not None and retry.max_attempts > 1
     if retries and said and tool.streams:
         yield "retry: a generator is tried again only as long as nothing came out of it"
@@ -145,7 +145,7 @@ def _hints(policy: EffectivePolicy, tool: ToolFacts) -> Iterator[str]:
         yield "retry: only failures that prove that nothing happened are retried; declare read_only or idempotent for more"
     if retry is not None and retries and retry.jitter == "none" and retry.base_s >= policy.timeout.total_s:
         yield "retry: the first wait is as long as the total, so there is never a second attempt"
-    if policy.retry_budget is not None and not retries and policy.origin.get("retry_budget") != "default":
+    if policy.retry_budget is not None and not retries and _is_said(policy, "retry_budget"):
         yield "retry_budget: there are no retries to limit"
     if policy.breaker is None and policy.when_open != "offer":
         yield f"when_open: {policy.when_open!r} does nothing without a breaker"
@@ -157,6 +157,11 @@ def _hints(policy: EffectivePolicy, tool: ToolFacts) -> Iterator[str]:
     stand_ins = policy.fallback is not None and len(policy.fallback.steps) > len(policy.fallback.tools)
     if stand_ins and not tool.annotations.read_only:
         yield "fallback: a failure that may have had an effect is never covered by a value; declare read_only if it has none"
+
+
+def _is_said(policy: EffectivePolicy, part: str) -> bool:
+    origin = policy.origin.get(part, "")
+    return origin != "default" and not origin.startswith("preset ")
 
 
 def nesting(policy: EffectivePolicy) -> tuple[str, ...]:
