@@ -1,0 +1,166 @@
+"""The reader for pydantic models: validated Python values out.
+
+rules of this file:
+    text     pydantic reads it itself, strictly; a second look proves that no key was doubled
+    mapping  its JSON form must fit the schema, then pydantic converts the values as given
+    neither  the patient way: read, coerce by the schema, validate again
+
+Strict and not lax, because lax takes "1" for 1, 1 for True and a number for a point in time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+
+from failsoft.arguments.census import census_of, pairs_in
+from failsoft.arguments.coerce import coerce
+from failsoft.arguments.problems import model_problems, unknown_fields
+from failsoft.arguments.reader import ArgumentReader, Raw, Values, too_deep
+from failsoft.arguments.refusals import MAX_CHARS
+from failsoft.arguments.schemas import (
+    compile_schema,
+    explicit_extra,
+    kinds_in,
+    schema_of,
+    with_text_checked,
+    without_fields,
+)
+from failsoft.arguments.shape import Shape
+from failsoft.arguments.text import strict_value
+from failsoft.arguments.values import is_plain, mend_text
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["ModelReader"]
+
+_NOT_VALID = (ValidationError, ValueError, RecursionError)
+_NUMBER_AS_TEXT = re.compile(r'"\s*[-+]?[0-9.]+\s*"')
+
+
+class ModelReader(ArgumentReader):
+    """Reads by a pydantic model."""
+
+    def __init__(
+        self, model: type[BaseModel], *, tool_name: str, hidden: frozenset[str] = frozenset()
+    ) -> None:
+        schema = schema_of(model, hidden)
+        super().__init__(tool_name=tool_name, shape=Shape(schema))
+        self.hidden = hidden
+        shown = without_fields(model, hidden)
+        core_schema: Any = shown.__pydantic_core_schema__
+        self._validator = shown.__pydantic_validator__
+        self._schema_validator = compile_schema(schema)
+        self._conforms = compile_schema(with_text_checked(schema)).is_valid
+        self._census = census_of(core_schema)
+        # Where no model of the tree speaks for itself, unknown fields are refused at every depth.
+        self._extra: Any = None if explicit_extra(core_schema) else "forbid"
+        self._has_moment = '"date-time"' in json.dumps(schema)
+        kinds = kinds_in(core_schema)
+        self._open = "any" in kinds
+        # pydantic reads a JSON number for a Decimal by way of a float, which loses digits.
+        self._decimals = "decimal" in kinds and not self._open
+        self._careful = self._extra is None or bool(hidden) or self._decimals
+        self._bytes = "bytes" in kinds
+
+    def parse_values(self, raw: Any, truncated: bool = False) -> Values:
+        """Validated values by field name."""
+        kind = type(raw)
+        try:
+            if truncated:
+                pass
+            elif kind is dict:
+                if self._conforms(raw) and (not self._open or mend_text(raw) is raw):
+                    return self._converted(raw), ()
+            elif kind is str and not self._careful:
+                model = self._validator.validate_json(raw, strict=True, extra=self._extra)
+                if self._is_certain(raw, model):
+                    return model.__dict__, ()
+        except _NOT_VALID:
+            pass
+        try:
+            return self._patient(raw, truncated)
+        except RecursionError as exc:
+            raise too_deep(exc) from exc
+
+    def _is_certain(self, text: Any, model: Any) -> bool:
+        """Whether the text says nothing that pydantic passes over: doubled keys, infinite numbers, times as numbers."""
+        if len(text) > MAX_CHARS or (self._has_moment and _NUMBER_AS_TEXT.search(text)):
+            return False
+        if self._census is not None:
+            pairs = self._census(model)
+            if pairs >= 0 and (pairs == text.count(":") or pairs == pairs_in(text)):
+                return True
+        strict_value(text)
+        return True
+
+    def _converted(self, value: Any) -> dict[str, Any]:
+        """Values of a mapping whose JSON form fits the schema."""
+        if self._bytes and is_plain(value):
+            # JSON has its own spelling for bytes, which the model's configuration names.
+            model = self._validator.validate_json(json.dumps(value), strict=True, extra=self._extra)
+        else:
+            model = self._validator.validate_python(value, extra=self._extra)
+        return self._values_of(model)
+
+    def _values_of(self, model: Any) -> dict[str, Any]:
+        values: dict[str, Any] = model.__dict__
+        if self._extra is None and model.__pydantic_extra__:
+            values = {**values, **model.__pydantic_extra__}
+        return (
+            {key: item for key, item in values.items() if key not in self.hidden} if self.hidden else values
+        )
+
+    def _patient(self, raw: Raw, truncated: bool) -> Values:
+        value, repairs = self._read(raw, truncated, decimals=self._decimals)
+        value = mend_text(value)
+        is_given = isinstance(raw, Mapping)
+        form = self._json_form(value) if is_given else value
+        if form is not None:
+            self._refuse_hidden(form)
+            changed, coerced = coerce(self.shape, form)
+            if self._fits(changed):
+                try:
+                    return self._converted(value if changed is form else changed), (*repairs, *coerced)
+                except ValidationError as exc:
+                    raise model_problems(self, changed, exc, self._schema_validator) from exc
+        else:
+            changed = value
+        try:
+            return self._by_pydantic(value, is_given), tuple(repairs)
+        except ValidationError as exc:
+            raise model_problems(self, changed, exc, self._schema_validator) from exc
+
+    def _by_pydantic(self, value: dict[str, Any], is_given: bool) -> dict[str, Any]:
+        """The model itself has the last word where its JSON Schema says no, such as for types of one's own."""
+        if is_given:
+            model = self._validator.validate_python(value, strict=True, extra=self._extra)
+        else:
+            model = self._validator.validate_json(to_json(value), strict=True, extra=self._extra)
+        return self._values_of(model)
+
+    def _fits(self, value: Any) -> bool:
+        try:
+            return isinstance(value, dict) and self._conforms(value)
+        except ValueError:
+            return False
+
+    def _refuse_hidden(self, value: dict[str, Any]) -> None:
+        sent = sorted(self.hidden & value.keys())
+        if sent:
+            raise unknown_fields(self, value, sent)
+
+    @staticmethod
+    def _json_form(value: dict[str, Any]) -> dict[str, Any] | None:
+        """A mapping of Python values as JSON values; None where JSON has no word for one of them."""
+        try:
+            form: dict[str, Any] = to_jsonable_python(value)
+        except (PydanticSerializationError, ValueError):
+            return None
+        return form

@@ -1,0 +1,76 @@
+"""The reader for foreign JSON Schemas: plain JSON values in, plain JSON values out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from failsoft.arguments.coerce import coerce
+from failsoft.arguments.problems import schema_problems
+from failsoft.arguments.reader import ArgumentReader, Raw, Values, too_deep
+from failsoft.arguments.refusals import MAX_CHARS, refuse, short
+from failsoft.arguments.schemas import compile_schema
+from failsoft.arguments.shape import Shape
+from failsoft.arguments.text import strict_value
+from failsoft.arguments.values import is_plain, mend_text
+
+__all__ = ["SchemaReader"]
+
+
+class SchemaReader(ArgumentReader):
+    """Reads by a JSON Schema and the validator made from it."""
+
+    def __init__(self, schema: Mapping[str, Any], *, tool_name: str) -> None:
+        super().__init__(tool_name=tool_name, shape=Shape(schema))
+        self._validator = compile_schema(schema)
+        self._is_valid = self._validator.is_valid
+
+    def parse_values(self, raw: Raw, truncated: bool = False) -> Values:
+        """Values as sent, or as the schema spells them."""
+        if not truncated:
+            value: Any = raw
+            try:
+                if type(raw) is str and len(raw) <= MAX_CHARS:
+                    value = strict_value(raw)
+                if type(value) is dict and is_plain(value) and self._is_valid(value):
+                    return dict(value) if value is raw else value, ()
+            except (ValueError, RecursionError):
+                pass
+        try:
+            return self._patient(raw, truncated)
+        except RecursionError as exc:
+            raise too_deep(exc) from exc
+
+    def _patient(self, raw: Raw, truncated: bool) -> Values:
+        value, repairs = self._read(raw, truncated)
+        if isinstance(raw, Mapping):
+            value = mend_text(plain(mend_text(value)))
+        changed, coerced = coerce(self.shape, value)
+        repairs += coerced
+        if not isinstance(changed, dict) or not self._fits(changed):
+            raise schema_problems(self, changed, self._validator)
+        return changed, tuple(repairs)
+
+    def _fits(self, value: dict[str, Any]) -> bool:
+        try:
+            return self._is_valid(value)
+        except ValueError:
+            return False
+
+
+def plain(value: dict[str, Any]) -> dict[str, Any]:
+    """A mapping that may hold Python values as JSON values.
+
+    Raises:
+        InvalidArgument: It holds something that JSON has no word for.
+    """
+    try:
+        found = to_jsonable_python(value)
+    except (PydanticSerializationError, ValueError, RecursionError) as exc:
+        raise refuse(
+            "bad_json", f"The arguments hold something that JSON cannot say ({short(str(exc))})"
+        ) from exc
+    assert isinstance(found, dict)  # noqa: S101  # a mapping becomes a mapping
+    return found

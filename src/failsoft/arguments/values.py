@@ -1,0 +1,56 @@
+"""Checks on values that came as a mapping or decoded: floats that JSON cannot say, and half characters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from failsoft.arguments.refusals import refuse
+from failsoft.arguments.text import join_surrogates
+
+__all__ = ["is_plain", "mend_text"]
+
+_SIMPLE = frozenset((int, bool, type(None)))
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is certainly plain JSON, at any depth, without floats and half characters.
+
+    Floats are not plain because a whole one may have to become an integer.
+    """
+    kind = type(value)
+    if kind is str:
+        return value.isascii() or _encodes(value)
+    if kind is dict:
+        return all(
+            type(key) is str and (type(item) in _SIMPLE or is_plain(item)) for key, item in value.items()
+        )
+    if kind is list:
+        return all(type(item) in _SIMPLE or is_plain(item) for item in value)
+    return kind in _SIMPLE
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def mend_text(value: Any) -> Any:
+    """`value` with half characters joined; the same object where there is nothing to do.
+
+    Raises:
+        InvalidArgument: A half character without its other half, or a float that is not finite.
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else join_surrogates(value)
+    if isinstance(value, float) and value - value != 0:
+        raise refuse("bad_json", "NaN and Infinity are not numbers in JSON")
+    if type(value) is dict:
+        new = {mend_text(key): mend_text(item) for key, item in value.items()}
+        return value if len(new) == len(value) and all(new.get(k) is v for k, v in value.items()) else new
+    if type(value) is list:
+        items = [mend_text(item) for item in value]
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    return value
