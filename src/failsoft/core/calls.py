@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from failsoft.core.errors import AgentError
 
-__all__ = ["Attempt", "Progress", "Repair", "ToolCall"]
+__all__ = ["Attempt", "NotDone", "Progress", "Repair", "ToolCall"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +79,12 @@ class Progress:
     done: float
     total: float | None = None
     message: str = ""
+
+
+class NotDone:
+    """What a tool's `verify` returns when it found that the call did not happen; the class itself will do."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "NotDone()"

@@ -57,6 +57,7 @@ class CallContext:
     idempotency_key: str | None = None
     on_progress: Callable[[Progress], object] | None = None
     started: bool = False
+    yielded: bool = False
     _id: str | None = None
     _acted_in: int = 0
     _progressed: Callable[[], object] | None = None

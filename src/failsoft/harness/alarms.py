@@ -36,9 +36,8 @@ class Alarm:
             self.task.cancel()
 
     def settle(self) -> None:
-        """Take back the one cancel that was ours; called once after the body has ended."""
-        if self.fired:
-            self.task.uncancel()
+        """Take back the one cancel that was ours; called once, after the body has ended, if it `fired`."""
+        self.task.uncancel()
 
     def is_callers_cancel(self) -> bool:
         """After `settle()`: whether a CancelledError out of the body was asked for by somebody else.
@@ -98,7 +97,9 @@ class AlarmQueues:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AlarmQueue] = weakref.WeakKeyDictionary()
+        self._queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AlarmQueue] = (
+            weakref.WeakKeyDictionary()
+        )
         self._last: AlarmQueue | None = None
 
     def of(self, loop: asyncio.AbstractEventLoop) -> AlarmQueue:

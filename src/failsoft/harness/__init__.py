@@ -1,0 +1,1 @@
+"""harness owns the main path: admit, claim, guard(invoke), report. Read `executor.py` first."""

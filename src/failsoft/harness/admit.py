@@ -1,0 +1,186 @@
+"""May this call run at all? Find the tool, read the arguments, ask for permission, set the deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from failsoft.core.calls import ToolCall
+from failsoft.core.errors import InvalidArgument, Overloaded, PermissionDenied
+from failsoft.core.events import EventName
+from failsoft.core.kinds import Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from failsoft.core.calls import Progress
+    from failsoft.core.context import CallContext
+    from failsoft.harness.live import LiveCall
+    from failsoft.harness.plan import Plan
+
+__all__ = ["admit", "ask_approval"]
+
+
+def admit(call: LiveCall, outer: CallContext | None) -> Plan:
+    """Decide what the call is and whether it may go on; sets its plan, values and deadline.
+
+    Args:
+        call: The live call.
+        outer: The call whose body is making this one, if any: its deadline bounds this one too.
+
+    Raises:
+        AgentError: `unknown_tool`, `invalid_argument`, `permission_denied`, or `overloaded` while shutting down.
+    """
+    shared = call.shared
+    if shared.closing:
+        raise Overloaded("The runtime is shutting down; nothing was started.", reason="shutting_down")
+    if outer is not None and outer.deadline < call.deadline:
+        call.deadline = call.hard_deadline = outer.deadline
+    plan = shared.plans.get(call.name) or _resolve(call, call.name)
+    plan = _read(call, plan, call.arguments)
+    if call.on_progress is not None:
+        call.on_progress = _in_loop(call, call.on_progress)
+    return plan
+
+
+def _read(call: LiveCall, plan: Plan, arguments: Any) -> Plan:
+    """Read the arguments for a plan; a `repeat_call` becomes the call that it names."""
+    call.plan = plan
+    end = call.started_at + plan.total_s
+    if end < call.deadline:
+        call.deadline = end
+    values, repairs = plan.reader.parse_values(arguments, call.truncated)
+    if repairs:
+        call.repairs += repairs
+    call.values = values
+    if plan.plain:
+        return plan
+    if plan.redirects:
+        target = call.shared.plans.get(values["tool"]) or _resolve(call, values["tool"])
+        call.occurrence = values["occurrence"]
+        return _read(call, _checked_target(target), values["arguments"])
+    _complete(call, plan, values)
+    return plan
+
+
+def _checked_target(target: Plan) -> Plan:
+    if not target.claims:
+        raise InvalidArgument(
+            f"{target.name} can be called again as it is; repeat_call is not needed.",
+            reason="repeat_not_needed",
+            suggestion=f"Call {target.name} directly.",
+        )
+    return target
+
+
+def _resolve(call: LiveCall, name: str) -> Plan:
+    """The plan of a name that is not exactly a tool's.
+
+    Raises:
+        UnknownTool: No tool is certainly meant.
+    """
+    registry = call.shared.registry
+    resolution = registry.resolve(name)
+    if resolution.tool is None:
+        raise registry.unknown_tool_error(name)
+    if resolution.repaired is not None:
+        call.repairs += (resolution.repaired,)
+    return call.shared.plans[resolution.tool.name]
+
+
+def _complete(call: LiveCall, plan: Plan, values: dict[str, Any]) -> None:
+    """Check roles, and fill in what the model does not see."""
+    if plan.roles and plan.roles.isdisjoint(call.roles):
+        raise PermissionDenied(
+            f"{plan.name} may be called only by: {', '.join(sorted(plan.roles))}.", reason="role_missing"
+        )
+    if plan.context_parameter is not None:
+        values[plan.context_parameter] = call
+
+
+def _in_loop(call: LiveCall, listener: Callable[[Progress], object]) -> Callable[[Progress], object]:
+    """The listener, called on the loop of the call whatever thread reports, and never able to break it."""
+    loop = asyncio.get_running_loop()
+
+    def safe(step: Progress) -> None:
+        try:
+            listener(step)
+        except Exception as exc:
+            call.shared.log_once(
+                ("progress", call.plan.name), "the progress listener of %s raised %r", call.plan.name, exc
+            )
+
+    def deliver(step: Progress) -> None:
+        try:
+            here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is loop:
+            safe(step)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(safe, step)
+
+    return deliver
+
+
+async def ask_approval(call: LiveCall) -> None:
+    """Ask a person where the tool wants one asked. The waiting does not count against the tool's own time.
+
+    Raises:
+        PermissionDenied: reason `refused`, `approval_unanswered`, or `approval_required` when nobody can be asked.
+    """
+    approval = call.plan.tool.approval
+    if call.approved or (callable(approval) and not await _needs(approval, call)):
+        return
+    shared = call.shared
+    if shared.approve is None:
+        raise PermissionDenied(
+            f"{call.plan.name} needs a person's approval, and nobody can be asked here.",
+            reason="approval_required",
+            owner=Owner.HUMAN,
+        )
+    shared.tell(call, EventName.APPROVAL_ASKED)
+    asked = ToolCall(call.id, call.plan.name, call.arguments)
+    limit_s = (
+        None if call.hard_deadline == float("inf") else max(0.0, call.hard_deadline - call.clock.monotonic())
+    )
+    try:
+        async with asyncio.timeout(limit_s):
+            answer = await _answer(shared.approve, asked, call.plan.tool)
+    except TimeoutError:
+        answer = None
+    if answer is None:
+        raise PermissionDenied(
+            f"Nobody answered whether {call.plan.name} may run; nothing was run.",
+            reason="approval_unanswered",
+        )
+    if not answer:
+        raise PermissionDenied(
+            f"A person refused this call of {call.plan.name}; nothing was run.", reason="refused"
+        )
+    now = call.clock.monotonic()
+    call.deadline = min(call.hard_deadline, now + call.plan.total_s)
+
+
+async def _answer(approve: Callable[..., Any], asked: ToolCall, tool: Any) -> bool | None:
+    if inspect.iscoroutinefunction(approve):
+        answer = await approve(asked, tool)
+    else:
+        answer = await asyncio.to_thread(approve, asked, tool)
+        if inspect.isawaitable(answer):
+            answer = await answer
+    return None if answer is None else bool(answer)
+
+
+async def _needs(predicate: Callable[..., Any], call: LiveCall) -> bool:
+    """Whether the predicate wants a person asked; one that raises does: a check that cannot say no must not say yes."""
+    visible = {name: value for name, value in call.values.items() if name not in call.plan.hidden}
+    try:
+        answer = predicate(visible)
+        return bool(await answer if inspect.isawaitable(answer) else answer)
+    except Exception as exc:
+        call.shared.log_once(
+            ("approval", call.plan.name), "the approval predicate of %s raised %r", call.plan.name, exc
+        )
+        return True

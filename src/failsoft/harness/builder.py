@@ -1,0 +1,225 @@
+"""Build a harness's parts: check everything that can be known before the first call, then freeze it."""
+
+from __future__ import annotations
+
+import os
+import random
+import typing
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from failsoft.classify import Classifier
+from failsoft.core.annotations import Standing
+from failsoft.core.clock import SystemClock
+from failsoft.core.errors import AgentError, UsageError
+from failsoft.feedback import Feedback, Redactor
+from failsoft.harness.builtins import REPEAT_CALL, builtin_tools
+from failsoft.harness.drain import drained, drained_async
+from failsoft.harness.gates import Gates
+from failsoft.harness.plan import Plan
+from failsoft.harness.runners import Runners
+from failsoft.harness.shared import Shared
+from failsoft.policies import (
+    DEFAULTS,
+    UNSET,
+    BreakerRegistry,
+    BreakerSite,
+    Policy,
+    RetryBudget,
+    new_state,
+    resolve,
+    stack,
+)
+from failsoft.stores import open_store
+from failsoft.telemetry import Fanout, LogSink, configure_from_env
+from failsoft.tools import Registry, undeclared_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from failsoft.core.clock import Clock
+    from failsoft.core.events import Sink
+    from failsoft.ledger.port import LedgerStore
+    from failsoft.policies import EffectivePolicy
+    from failsoft.tools import Tool
+
+__all__ = ["HarnessWarning", "build", "default_store_url"]
+
+
+class HarnessWarning(UserWarning):
+    """Something about the tools of a harness that works, but probably not as meant."""
+
+
+def build(
+    tools: Iterable[Tool[..., Any] | Callable[..., Any]],
+    *,
+    policy: Policy,
+    policies: Mapping[str, Policy],
+    store: str | LedgerStore,
+    classifier: Classifier | None,
+    feedback: Feedback,
+    redactor: Redactor | None,
+    approve: Callable[..., Any] | None,
+    sinks: Sequence[Sink],
+    passthrough: Sequence[type[BaseException]],
+    builtins: bool,
+    clock: Clock | None,
+    rng: random.Random | None,
+    name: str,
+) -> tuple[Shared, Runners]:
+    """Everything that the calls of one harness share, checked.
+
+    Raises:
+        UsageError: Two tools of one name, a policy that contradicts a tool's effects, an override of an unknown tool,
+            a store that cannot be.
+    """
+    own = Registry(tools)
+    clock = clock or SystemClock()
+    configure_from_env()
+    cleaner = redactor or Redactor()
+    shared = Shared(
+        name=name,
+        clock=clock,
+        rng=rng or random.Random(),
+        store=_store(store, own, clock),
+        classifier=classifier or Classifier(),
+        feedback=feedback,
+        redactor=cleaner,
+        events=Fanout((LogSink(), *sinks), cleaner),
+        approve=approve,
+        passthrough=tuple(passthrough),
+        builtins=builtins,
+    )
+    with_builtins = builtins and any(_can_come_into_doubt(tool) for tool in own)
+    shared.registry = Registry([*own, *(builtin_tools(shared) if with_builtins else ())])
+    shared.builtins = with_builtins
+    budget = DEFAULTS.retry_budget if policy.retry_budget is UNSET else policy.retry_budget
+    shared.run_budget = budget if isinstance(budget, RetryBudget) else None
+    runners = Runners(name)
+    effective = _effective(shared.registry, policy, policies)
+    for tool in shared.registry:
+        shared.plans[tool.name] = _plan(shared, tool, effective[tool.name], runners)
+    _warn(shared.registry, own)
+    return shared, runners
+
+
+def _can_come_into_doubt(tool: Tool[..., Any]) -> bool:
+    return tool.standing is not Standing.REPEATABLE or tool.idempotency_key is not None
+
+
+def default_store_url(tools: Iterable[Tool[..., Any]]) -> str:
+    """What `store="auto"` means: memory until a protected tool is there, then a SQLite file.
+
+    The file is `$FAILSOFT_HOME/failsoft.db`, or `.failsoft/failsoft.db` in the working folder.
+    """
+    if not any(tool.standing is Standing.PROTECTED for tool in tools):
+        return "memory"
+    home = os.environ.get("FAILSOFT_HOME")
+    folder = Path(home) if home else Path.cwd() / ".failsoft"
+    return f"sqlite:///{folder.absolute() / 'failsoft.db'}"
+
+
+def _store(store: str | LedgerStore, tools: Registry, clock: Clock) -> LedgerStore:
+    if not isinstance(store, str):
+        return store
+    return open_store(default_store_url(tools) if store == "auto" else store, wall=clock.wall)
+
+
+def _effective(tools: Registry, policy: Policy, policies: Mapping[str, Policy]) -> dict[str, EffectivePolicy]:
+    """The policy of every tool, checked against its effects and against the other tools."""
+    for unknown in policies:
+        if unknown not in tools:
+            known = ", ".join(tool.name for tool in tools)
+            raise UsageError(f"policies names {unknown!r}, which is no tool\n\nhint: the tools are: {known}")
+    checked: dict[str, tuple[EffectivePolicy, stack.ToolFacts]] = {}
+    for tool in tools:
+        layer = policies[tool.name].over(tool.policy) if tool.name in policies else tool.policy
+        standing = Standing.REPEATABLE if tool.idempotency_key is not None else tool.standing
+        facts = stack.ToolFacts(
+            name=tool.name, annotations=tool.annotations, streams=tool.is_generator or tool.is_async_generator
+        )
+        checked[tool.name] = (resolve(DEFAULTS, policy, layer, standing=standing), facts)
+    for name, hints in stack.check_all(checked).items():
+        for hint in hints:
+            warnings.warn(f"tool {name!r}: {hint}", HarnessWarning, stacklevel=5)
+    return {name: effective for name, (effective, _) in checked.items()}
+
+
+def _plan(shared: Shared, tool: Tool[..., Any], policy: EffectivePolicy, runners: Runners) -> Plan:
+    """One tool made ready: states of its policies, where its body runs, how its results are checked."""
+    plan = Plan(tool, policy, shared.clock)
+    plan.passing = shared.passing
+    if policy.breaker is not None:
+        site = BreakerSite(
+            policy.breaker,
+            rng=shared.rng,
+            name=tool.name,
+            lease_s=policy.probe_lease_s,
+            listener=shared.breaker_changed,
+        )
+        if policy.breaker.key is None:
+            plan.breaker = new_state(site)
+        else:
+            plan.breakers = BreakerRegistry(site)
+    retries = policy.retry is not None and policy.retry.max_attempts > 1
+    if policy.retry_budget is not None and retries:
+        plan.budget = policy.retry_budget.start()
+    rate = policy.rate.start() if policy.rate is not None else None
+    bulkhead = policy.bulkhead.start() if policy.bulkhead is not None else None
+    if rate is not None or bulkhead is not None:
+        plan.gates = Gates(rate, bulkhead)
+    if policy.fallback is not None and policy.fallback.remembers:
+        plan.last_good = policy.fallback.start()
+    if tool.name == REPEAT_CALL and shared.builtins:
+        plan.redirects, plan.plain = True, False
+    plan.runner = runners.runner_for(tool, policy)
+    if tool.is_generator:
+        plan.body = drained(tool.fn)
+    elif tool.is_async_generator:
+        plan.body = drained_async(tool.fn)
+    plan.accept = _acceptance(tool)
+    plan.revive = _revival(tool)
+    return plan
+
+
+def _acceptance(tool: Tool[..., Any]) -> Callable[[Any], Any] | None:
+    """The checks of a result, or None where there are none."""
+    finder, checks = tool.error_from_result, tool.returns is not None
+    if finder is None:
+        return tool.check_result if checks else None
+
+    def accept(value: Any) -> Any:
+        found = finder(value)
+        if isinstance(found, AgentError):
+            raise found
+        if found is not None and not isinstance(found, bool):
+            raise UsageError(f"error_from_result of {tool.name!r} gives an AgentError or None, got {found!r}")
+        return tool.check_result(value) if checks else value
+
+    return accept
+
+
+def _revival(tool: Tool[..., Any]) -> Callable[[Any], Any] | None:
+    """How a recorded JSON value becomes the type that the tool's function promises, where it promises one."""
+    try:
+        hint = typing.get_type_hints(tool.__wrapped__).get("return")
+        adapter: TypeAdapter[Any] = TypeAdapter(typing.cast("Any", hint))
+    except Exception:  # no promise, or a type that pydantic cannot check: replayed as plain JSON
+        return None
+
+    def revive(value: Any) -> Any:
+        try:
+            return adapter.validate_python(value)
+        except ValueError:
+            return value
+
+    return revive
+
+
+def _warn(registry: Registry, own: Registry) -> None:
+    hint = undeclared_hint(own)
+    if hint:
+        warnings.warn(hint, HarnessWarning, stacklevel=5)

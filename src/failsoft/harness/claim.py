@@ -1,0 +1,272 @@
+"""Ask the ledger about a call before it runs, and tell it how the call ended.
+
+    claim ─ known? replay, join, verify, or answer with the doubt ─ else guard writes the intent ( begin )
+    settle ─ succeeded, failed (certainly nothing happened), in doubt, or running on as a zombie
+
+The intent itself is written in `guard`, after the last permit and before the first body starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from failsoft.core.errors import AgentError, Conflict
+from failsoft.core.events import EventName
+from failsoft.core.kinds import Effect
+from failsoft.harness import doubts
+from failsoft.harness.codec import decode_error, decode_result, encode_arguments, encode_error, encode_result
+from failsoft.ledger.decide import Go, InDoubt, Mismatch, NearDoubt, Replay, Running
+from failsoft.ledger.key import identity_of, key_of
+from failsoft.ledger.records import Intent, Settled, Settlement
+from failsoft.ledger.states import ClaimState
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from failsoft.core.results import ToolResult
+    from failsoft.harness.live import LiveCall
+    from failsoft.ledger.decide import Verdict
+    from failsoft.ledger.records import Record
+
+__all__ = ["Claim", "KnownAnswer", "begin", "claim", "settle_failure", "settle_late", "settle_success"]
+
+_VERIFY_ROUNDS = 3
+
+
+class KnownAnswer(Exception):
+    """Control flow of this package: somebody was first, and `result` is what the call gets."""
+
+    def __init__(self, result: ToolResult) -> None:
+        super().__init__("answered by the ledger")
+        self.result = result
+
+
+@dataclass(slots=True, kw_only=True)
+class Claim:
+    """One call's claim: what would be written, and whether it has been."""
+
+    intent: Intent
+    begun: bool = False
+    ended: concurrent.futures.Future[ToolResult] = field(default_factory=concurrent.futures.Future)
+
+
+async def claim(call: LiveCall) -> ToolResult | None:
+    """Look the call up; the result where the ledger knows it, None where it may run.
+
+    Raises:
+        AgentError: It is running elsewhere, in doubt, or its key belongs to another call.
+    """
+    intent = _intent(call)
+    call.claim = Claim(intent=intent)
+    call.idempotency_key = intent.idempotency_key
+    return await _known(call, await call.shared.store.look(intent))
+
+
+async def begin(call: LiveCall) -> None:
+    """Write the intent; durable on return.
+
+    Raises:
+        KnownAnswer: Somebody was first and it is done.
+        AgentError: Somebody was first and it is not; or the claim could not be made durable.
+    """
+    own = call.claim
+    assert own is not None
+    for _ in range(_VERIFY_ROUNDS):
+        verdict = await call.shared.store.begin(own.intent)
+        if isinstance(verdict, Go):
+            own.begun = True
+            _take_key(call, verdict)
+            call.shared.flights[own.intent.owner_token] = own
+            return
+        known = await _known(call, verdict)
+        if known is not None:
+            raise KnownAnswer(known)
+    raise Conflict(
+        f"{call.plan.name} could not be claimed: others kept being first.", reason="claim_contended"
+    )
+
+
+def _intent(call: LiveCall) -> Intent:
+    plan, tool = call.plan, call.plan.tool
+    identity = identity_of(
+        tool.name,
+        call.values,
+        identity=tool.identity,
+        defaults=plan.defaults,
+        hidden=plan.hidden,
+        key=call.key,
+    )
+    visible = {name: value for name, value in call.values.items() if name not in plan.hidden}
+    return Intent(
+        key=key_of(call.scope, call.run_id, tool.name, identity.fingerprint, call.occurrence, call.key),
+        scope=call.scope,
+        run_id=call.run_id,
+        call_id=call.id,
+        tool=tool.name,
+        tool_version=tool.version,
+        fingerprint=identity.fingerprint,
+        near_fingerprint=identity.near_fingerprint,
+        arguments_hash=identity.arguments_hash,
+        arguments=encode_arguments(visible),
+        owner_token=secrets.token_hex(16),
+        lease_s=max(1.0, call.remaining_s) + plan.grace_s,
+        protected=plan.protected,
+        keyed=call.key is not None,
+        idempotency_key=secrets.token_hex(16) if plan.key_parameter else None,
+        key_ttl_s=tool.key_ttl_s,
+        resolvable_by=tool.doubts,
+    )
+
+
+def _take_key(call: LiveCall, verdict: Go) -> None:
+    """The idempotency key to hand to the tool: an earlier one where that is still good."""
+    parameter = call.plan.key_parameter
+    if parameter is not None:
+        call.idempotency_key = verdict.idempotency_key
+        call.values = {**call.values, parameter: verdict.idempotency_key}
+
+
+async def _known(call: LiveCall, verdict: Verdict) -> ToolResult | None:
+    """What a verdict means for the call; None where it may run."""
+    for _ in range(_VERIFY_ROUNDS):
+        match verdict:
+            case Go():
+                return None
+            case Replay(record=record):
+                return _replayed(call, record)
+            case Running(record=record):
+                return await _join(call, verdict)
+            case NearDoubt(doubt=doubt):
+                raise doubts.near_error(call, doubt)
+            case InDoubt(doubt=doubt):
+                if not await doubts.verified(call, doubt):
+                    raise doubts.error(call, doubt)
+            case Mismatch(record=record):
+                raise _mismatch(call, verdict)
+        assert call.claim is not None
+        verdict = await call.shared.store.look(call.claim.intent)
+    raise Conflict(
+        f"{call.plan.name}: the ledger gave no stable answer.", reason="claim_contended", retryable=True
+    )
+
+
+def _replayed(call: LiveCall, record: Record) -> ToolResult:
+    call.shared.tell(call, EventName.CALL_REPLAYED, done_at=record.settled_at)
+    if record.error is not None:
+        raise decode_error(record.error)
+    value = decode_result(record.result, call.plan.revive)
+    return call.shared.detailed(call, value, 0, replayed=True, recorded_at=record.settled_at)
+
+
+async def _join(call: LiveCall, verdict: Running) -> ToolResult:
+    """Wait for the same call in this harness; elsewhere: say so."""
+    flight = call.shared.flights.get(verdict.record.owner_token)
+    if flight is None or flight is call.claim:
+        raise Conflict(
+            f"The same call of {call.plan.name} is still running; nothing was started.",
+            reason="already_running",
+            retryable=False,
+            retry_after_s=min(verdict.come_back_s, 3600.0),
+        )
+    call.shared.tell(call, EventName.CALL_JOINED)
+    try:
+        async with asyncio.timeout(call.remaining_s):
+            first = await asyncio.shield(asyncio.wrap_future(flight.ended))
+    except TimeoutError as exc:
+        raise Conflict(
+            f"The same call of {call.plan.name} is still running; nothing was started.",
+            reason="already_running",
+        ) from exc
+    return call.shared.shared_result(call, first)
+
+
+def _mismatch(call: LiveCall, verdict: Mismatch) -> Conflict:
+    if verdict.reason == "tool_version":
+        text = f"{call.plan.name} was recorded under version {verdict.record.tool_version!r} of the tool; it is not replayed."
+    else:
+        text = f"The key {call.key!r} belongs to a call of {call.plan.name} with other arguments."
+    return Conflict(
+        text, reason=f"key_{verdict.reason}_mismatch", context={"recorded_call": verdict.record.call_id}
+    )
+
+
+async def settle_success(call: LiveCall, result: ToolResult) -> None:
+    """Write down that it happened; durable on return, or kept pending by the store."""
+    settlement = Settlement(state=ClaimState.SUCCEEDED, result=encode_result(result.value, result.content))
+    await _settle(call, settlement)
+
+
+async def settle_failure(call: LiveCall, error: AgentError) -> None:
+    """Write down what the failure means: did not happen, may have, or did and the answer was unusable."""
+    assert call.claim is not None
+    if call.runs_on:
+        intent = call.claim.intent
+        if await call.shared.store.renew(intent.key, intent.owner_token, intent.lease_s, abandoned=True):
+            call.doubt = doubts.id_of(intent)
+        return
+    await _settle(call, settlement_of(call, error))
+
+
+def settlement_of(call: LiveCall, error: AgentError) -> Settlement:
+    """How a failure is settled, by its effect."""
+    match error.effect:
+        case Effect.NONE:
+            return Settlement(state=ClaimState.FAILED, error=encode_error(error))
+        case Effect.DONE:
+            return Settlement(state=ClaimState.SUCCEEDED, error=encode_error(error))
+        case Effect.POSSIBLE:
+            return Settlement(state=ClaimState.IN_DOUBT, error=encode_error(error), known=error.message)
+
+
+async def _settle(call: LiveCall, settlement: Settlement) -> None:
+    own = call.claim
+    assert own is not None
+    if not own.begun:
+        return
+    settled = await call.shared.store.settle(own.intent.key, own.intent.owner_token, settlement)
+    note_settled(call, settlement, settled)
+
+
+def note_settled(call: LiveCall, settlement: Settlement, settled: Settled) -> None:
+    """Tell what came of a settlement."""
+    if settled.doubt is not None:
+        call.doubt = settled.doubt.id
+        double = settled.doubt.kind == "double_effect"
+        call.shared.tell(
+            call, EventName.DOUBLE_EFFECT if double else EventName.DOUBT_OPENED, doubt=settled.doubt.id
+        )
+    elif settlement.state is ClaimState.IN_DOUBT and settled.pending:
+        assert call.claim is not None
+        call.doubt = doubts.id_of(call.claim.intent)
+    if settled.pending:
+        call.shared.tell(call, EventName.STORE_TROUBLE, what="a settlement is not written yet")
+
+
+def settle_late(call: LiveCall, value: Any, error: AgentError | None) -> None:
+    """The outcome of a body that was left alone; from any thread."""
+    own = call.claim
+    if own is None or not own.begun:
+        return
+    if error is None:
+        settlement = Settlement(state=ClaimState.SUCCEEDED, result=encode_result(value, str(value)))
+    else:
+        settlement = settlement_of(call, error)
+    call.shared.store.settle_soon(
+        own.intent.key,
+        own.intent.owner_token,
+        settlement,
+        lambda settled: note_settled(call, settlement, settled),
+    )
+
+
+def close_flight(call: LiveCall, result: ToolResult) -> None:
+    """Hand the result to those who joined."""
+    own = call.claim
+    if own is not None and own.begun:
+        call.shared.flights.pop(own.intent.owner_token, None)
+        if not own.ended.done():
+            own.ended.set_result(result)

@@ -1,0 +1,174 @@
+"""Obey the policies around a tool's body; the only place of the runtime that waits.
+
+    fallback( total time-out( retry( breaker( rate limit( bulkhead( intent, attempt time-out( body )))))))
+
+The policies think (`failsoft.policies`, free of I/O) and this driver does what they decide.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failsoft.core.errors import AgentError, CircuitOpen
+from failsoft.core.events import EventName
+from failsoft.harness.blame import failure_of
+from failsoft.harness.claim import begin
+from failsoft.harness.fall_back import fall_back
+from failsoft.harness.invoke import invoke
+from failsoft.policies import outcome_of, withdraw_all
+from failsoft.policies.retry import RetryDecision
+from failsoft.policies.retry import decide as decide_retry
+
+if TYPE_CHECKING:
+    from failsoft.harness.live import LiveCall
+    from failsoft.policies import BreakerState
+
+__all__ = ["guard"]
+
+
+async def guard(call: LiveCall) -> Any:
+    """The value of the call, by whatever its policies allow.
+
+    Raises:
+        AgentError: Everything failed; the last attempt's error.
+        KnownAnswer: Somebody else had made the same call.
+        BaseException: As `execute`.
+    """
+    if call.plan.fallback is None:
+        return await _attempts(call)
+    try:
+        return await _attempts(call)
+    except AgentError as error:
+        return await fall_back(call, error)
+
+
+async def _attempts(call: LiveCall) -> Any:
+    """Attempt after attempt, until one succeeds or the policies say stop."""
+    plan, now, error = call.plan, call.started_at, None
+    breaker = plan.breaker if plan.breakers is None else plan.breaker_for(call.values, now)
+    if plan.budget is not None:
+        plan.budget.deposit(now)
+        if call.run is not None and call.run.retry_budget is not None:
+            call.run.retry_budget.deposit(now)
+    while True:
+        if breaker is not None:
+            call.permit = breaker.admit(now)
+            if not call.permit:
+                raise _refused(call, breaker, now, error)
+        try:
+            if plan.gates is not None:
+                await plan.gates.enter(call)
+                now = call.clock.monotonic()
+            if call.claim is not None and not call.claim.begun:
+                await begin(call)
+                now = call.clock.monotonic()
+            call.attempt += 1
+            value = await invoke(call, now)
+        except plan.passing:
+            _let_go(call, breaker)
+            raise
+        except Exception as exc:
+            error = failure_of(call, exc)
+        except BaseException:
+            _let_go(call, breaker)
+            raise
+        else:
+            end = call.clock.monotonic()
+            if breaker is not None:
+                breaker.success(call.permit, end - now, end)
+            if call.slot is not None:
+                call.release()
+            return value
+        now = await _after_failure(call, breaker, error, now)
+
+
+async def _after_failure(
+    call: LiveCall, breaker: BreakerState | None, error: AgentError, began: float
+) -> float:
+    """Count a failure, then wait for the next attempt; the time at which that may begin.
+
+    Raises:
+        AgentError: There is no next attempt.
+    """
+    now = call.clock.monotonic()
+    call.tries += 1
+    if breaker is not None:
+        _count(call, breaker, error, began, now)
+    call.release()
+    decision = _decide(call, error, now)
+    call.note_attempt(error, now - began, decision.delay_s)
+    if not decision.go:
+        raise _explained(call, error, decision) from error.__cause__
+    call.shared.tell(call, EventName.RETRY_SCHEDULED, wait_s=decision.delay_s, kind=str(error.kind))
+    if decision.delay_s > 0:
+        await call.clock.sleep(decision.delay_s)
+    return call.clock.monotonic()
+
+
+def _count(call: LiveCall, breaker: BreakerState, error: AgentError, began: float, now: float) -> None:
+    outcome = outcome_of(error)
+    if outcome == "ignored":
+        breaker.ignore(call.permit)
+    else:
+        breaker.failure(call.permit, now, outcome == "hard", now - began)
+
+
+def _decide(call: LiveCall, error: AgentError, now: float) -> RetryDecision:
+    """Whether to try again: the retry policy first, then the budgets, before any waiting."""
+    plan = call.plan
+    decision = decide_retry(
+        plan.retry,
+        attempt=call.tries,
+        error=error,
+        repeatable=plan.repeatable and not call.runs_on,
+        remaining_s=call.deadline - now,
+        rng=call.shared.rng,
+        previous_wait_s=call.history[-1].wait_s if call.history else None,
+        yielded=call.yielded,
+    )
+    if decision.go and plan.budget is not None:
+        budgets = [plan.budget]
+        if call.run is not None and call.run.retry_budget is not None:
+            budgets.append(call.run.retry_budget)
+        if not withdraw_all(tuple(budgets), now):
+            call.shared.tell(call, EventName.RETRY_DENIED, why="budget")
+            return RetryDecision(why="budget")
+    return decision
+
+
+def _explained(call: LiveCall, error: AgentError, decision: RetryDecision) -> AgentError:
+    """The error with the reason why nothing more was tried; its kind stays what it was."""
+    context: dict[str, Any] = {"stopped": decision.why}
+    if decision.why in ("attempts_used", "budget", "deadline", "hint_beyond_deadline"):
+        others = call.shared.registry.others_in_category(call.plan.tool)
+        if others:
+            context["other_tools"] = list(others)
+    changes: dict[str, Any] = {"context": {**error.context, **context}}
+    if decision.why == "attempts_used" and call.attempt > 1:
+        changes["reason"] = "retries_exhausted"
+        changes["context"]["last_reason"] = error.reason
+    return error.replace(**changes)
+
+
+def _refused(call: LiveCall, breaker: BreakerState, now: float, last: AgentError | None) -> AgentError:
+    """The breaker said no: before the first attempt that is the answer, later it only ends the retries."""
+    wait_s = breaker.retry_after(now)
+    if last is not None:
+        context = {**last.context, "stopped": "circuit_open"}
+        return last.replace(
+            retry_after_s=max(wait_s or 0.0, last.retry_after_s or 0.0) or None, context=context
+        )
+    others = call.shared.registry.others_in_category(call.plan.tool)
+    return CircuitOpen(
+        f"{call.plan.name} is paused because it kept failing; it was not called.",
+        reason="breaker_open",
+        retry_after_s=wait_s,
+        context={"other_tools": list(others)} if others else None,
+    )
+
+
+def _let_go(call: LiveCall, breaker: BreakerState | None) -> None:
+    """Give back what the attempt held; its outcome says nothing about the tool."""
+    if breaker is not None:
+        breaker.ignore(call.permit)
+    call.release()

@@ -1,0 +1,359 @@
+"""`Harness`: the tools of an application, and the doors through which they are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from failsoft.core.calls import ToolCall
+from failsoft.core.errors import UsageError
+from failsoft.feedback import Feedback
+from failsoft.harness import doubts, stats
+from failsoft.harness.batch import run_batch, with_unique_ids
+from failsoft.harness.builder import build
+from failsoft.harness.executor import execute
+from failsoft.harness.live import LiveCall
+from failsoft.harness.report import failure_result
+from failsoft.harness.run import Run
+from failsoft.harness.sync_door import run_sync
+from failsoft.harness.wrapping import wrapped
+from failsoft.policies import Policy
+from failsoft.tools.dialects import dialect as dialect_named
+
+if TYPE_CHECKING:
+    import asyncio
+    import random
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from failsoft.classify import Classifier
+    from failsoft.core.calls import Progress
+    from failsoft.core.clock import Clock
+    from failsoft.core.errors import Cancelled
+    from failsoft.core.events import Sink
+    from failsoft.core.results import ToolResult
+    from failsoft.feedback import Redactor
+    from failsoft.ledger.port import LedgerStore
+    from failsoft.ledger.records import Doubt
+    from failsoft.policies import RetryBudgetState
+    from failsoft.tools import Tool
+
+__all__ = ["Harness"]
+
+_INF = float("inf")
+
+
+class Harness:
+    """Runs tools for a model: every call gets one result, and nothing that hurts happens twice.
+
+    Args:
+        tools: `Tool`s or plain functions.
+        policy: What holds for all tools, on top of the defaults.
+        policies: What holds for single tools, by name, on top of what they say themselves.
+        store: `auto`, `memory`, `sqlite:///FILE`, `postgresql://...`, or a store. `auto` is memory until a protected
+            tool is there, then the SQLite file `$FAILSOFT_HOME/failsoft.db` or `.failsoft/failsoft.db`.
+        fleet: Reserved for state that is shared by many processes; only None is possible yet.
+        classifier: Turns exceptions into errors; give one with rules of your own.
+        feedback: How errors are told to the model.
+        redactor: What is hidden from logs and from the model.
+        approve: Asked where a tool needs approval: `approve(call, tool)`, sync or async, gives True, False, or None
+            for "nobody answered".
+        sinks: Take events.
+        passthrough: Exception types that are raised through as they are: a host framework's control flow.
+        builtins: Whether the model gets the built-in tools where they can be needed.
+        clock: Tells the time; for tests.
+        rng: Randomness for jitter; for tests.
+        name: The harness's name, and the default scope of its calls.
+
+    Raises:
+        UsageError: The tools, their policies or the store cannot work; the message says what to change.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[..., Any] | Callable[..., Any]],
+        *,
+        policy: Policy = Policy(),
+        policies: Mapping[str, Policy] | None = None,
+        store: str | LedgerStore = "auto",
+        fleet: str | None = None,
+        classifier: Classifier | None = None,
+        feedback: Feedback = Feedback(),
+        redactor: Redactor | None = None,
+        approve: Callable[..., Any] | None = None,
+        sinks: Sequence[Sink] = (),
+        passthrough: Sequence[type[BaseException]] = (),
+        builtins: bool = True,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        name: str = "default",
+    ) -> None:
+        if fleet is not None:
+            raise UsageError(
+                f"fleet={fleet!r}: shared state of many processes is not there yet\n\nhint: leave fleet out"
+            )
+        self.name = name
+        self._policy = policy
+        self._shared, self._runners = build(
+            tools,
+            policy=policy,
+            policies=policies or {},
+            store=store,
+            classifier=classifier,
+            feedback=feedback,
+            redactor=redactor,
+            approve=approve,
+            sinks=sinks,
+            passthrough=passthrough,
+            builtins=builtins,
+            clock=clock,
+            rng=rng,
+            name=name,
+        )
+        self._runs: dict[str, Run] = {}
+        self._monotonic = self._shared.clock.monotonic
+
+    # ---- calling ----
+
+    async def call(
+        self,
+        tool: Tool[..., Any] | str,
+        arguments: Any = None,
+        *,
+        id: str | None = None,
+        run: Run | str | None = None,
+        scope: str | None = None,
+        roles: Iterable[str] = (),
+        approved: bool = False,
+        deadline_s: float | None = None,
+        occurrence: int = 1,
+        key: str | None = None,
+        truncated: bool = False,
+        on_progress: Callable[[Progress], object] | None = None,
+    ) -> ToolResult:
+        """Run one call and return its result; never raises for what a tool, a model or the world did.
+
+        Args:
+            tool: The tool or its name, as the model sent it.
+            arguments: Text, bytes, a mapping (which may hold Python values), or None when nothing was sent.
+            id: The provider's call id.
+            run: The run, or its id. Without one only doubts are remembered.
+            scope: Whose calls may be confused with whose; default the run's, else the harness's name.
+            roles: What the caller may do; see `Tool.roles`.
+            approved: A person has approved exactly this call.
+            deadline_s: Seconds until there must be a result, everything included.
+            occurrence: 2 for a deliberate second identical call, and so on.
+            key: The call's identity, instead of its arguments.
+            truncated: Whether the output limit cut the call off.
+            on_progress: Takes `Progress` records.
+
+        Raises:
+            BaseException: The caller's cancel, KeyboardInterrupt, SystemExit, and the types in `passthrough`.
+            UsageError: Misuse of the API.
+        """
+        call = LiveCall(
+            self._shared, tool if isinstance(tool, str) else tool.name, arguments, id, self._monotonic()
+        )
+        if run is not None or scope is not None:
+            self._place(call, run, scope)
+        if roles:
+            call.roles = frozenset((roles,) if isinstance(roles, str) else roles)
+        if deadline_s is not None:
+            call.deadline = call.hard_deadline = call.started_at + deadline_s
+        if approved or truncated or on_progress is not None or key is not None or occurrence != 1:
+            if occurrence < 1:
+                raise UsageError(f"occurrence counts from 1, got {occurrence!r}")
+            call.approved, call.truncated, call.on_progress = approved, truncated, on_progress
+            call.key, call.occurrence = key, occurrence
+        return await execute(call)
+
+    def _place(self, call: LiveCall, run: Run | str | None, scope: str | None) -> None:
+        """Put a call into its run and scope."""
+        if isinstance(run, str):
+            run = self._runs.get(run) or Run(self, run, scope)
+        if run is not None:
+            call.run, call.run_id = run, run.id
+        call.scope = scope or (run.scope if run is not None else self.name)
+
+    async def call_all(
+        self,
+        calls: Sequence[ToolCall],
+        *,
+        run: Run | str | None = None,
+        scope: str | None = None,
+        roles: Iterable[str] = (),
+        deadline_s: float | None = None,
+        max_parallel: int | None = None,
+        on_progress: Callable[[Progress], object] | None = None,
+    ) -> list[ToolResult]:
+        """Run the calls of one turn; one result for each, in order. A tool with `parallel=False` runs alone.
+
+        Repeated and missing ids are made unique, see `with_unique_ids`.
+
+        Args:
+            calls: As the model asked for them.
+            run: The run, or its id.
+            scope: Whose calls may be confused with whose.
+            roles: What the caller may do.
+            deadline_s: Seconds until there must be results, the whole batch included.
+            max_parallel: How many run at once; default no limit.
+            on_progress: Takes `Progress` records.
+
+        Raises:
+            BaseException: As `call`; `interrupted_results(error)` then has one result for each call.
+        """
+        end = None if deadline_s is None else self._monotonic() + deadline_s
+
+        async def run_one(call: ToolCall) -> ToolResult:
+            return await self.call(
+                call.name,
+                call.arguments,
+                id=call.id,
+                run=run,
+                scope=scope,
+                roles=roles,
+                deadline_s=None if end is None else max(0.0, end - self._monotonic()),
+                truncated=call.truncated,
+                on_progress=on_progress,
+            )
+
+        return await run_batch(
+            with_unique_ids(calls), run_one, self._is_parallel, self._refused, max_parallel=max_parallel
+        )
+
+    def _is_parallel(self, call: ToolCall) -> bool:
+        found = self._shared.registry.resolve(call.name).tool
+        return found is None or found.parallel
+
+    def _refused(self, call: ToolCall, error: Cancelled) -> ToolResult:
+        live = LiveCall(self._shared, call.name, call.arguments, call.id, self._monotonic())
+        return failure_result(live, error)
+
+    def call_sync(
+        self,
+        tool: Tool[..., Any] | str,
+        arguments: Any = None,
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+        **options: Any,
+    ) -> ToolResult:
+        """`call` for synchronous code; takes the same options.
+
+        Args:
+            tool: As for `call`.
+            arguments: As for `call`.
+            loop: A running loop of another thread, for tools whose clients belong to it; default a background loop.
+            options: As for `call`.
+
+        Raises:
+            UsageError: On the thread of that very loop.
+        """
+        return run_sync(lambda: self.call(tool, arguments, **options), loop=loop)
+
+    def call_all_sync(
+        self, calls: Sequence[ToolCall], *, loop: asyncio.AbstractEventLoop | None = None, **options: Any
+    ) -> list[ToolResult]:
+        """`call_all` for synchronous code; takes the same options."""
+        return run_sync(lambda: self.call_all(calls, **options), loop=loop)
+
+    def wrap(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """A typed function of the harness as a function that goes through the whole path and raises `AgentError`.
+
+        Raises:
+            UsageError: `fn` is no tool of this harness.
+        """
+        return wrapped(self, fn)
+
+    # ---- runs ----
+
+    def run(self, id: str | None = None, scope: str | None = None) -> Run:
+        """A run: `async with harness.run() as run: await run.call(...)`."""
+        return Run(self, id, scope)
+
+    def open_run(self, run: Run) -> None:
+        """Make a run known by its id, for calls that name it."""
+        self._runs[run.id] = run
+
+    def close_run(self, run: Run) -> None:
+        """Forget a run's live state; what the store keeps of it stays."""
+        self._runs.pop(run.id, None)
+
+    def new_run_budget(self) -> RetryBudgetState | None:
+        """A fresh retry budget for a run, by the harness's policy."""
+        return self._shared.new_run_budget()
+
+    # ---- looking ----
+
+    @property
+    def tools(self) -> tuple[Tool[..., Any], ...]:
+        """The tools, built-in ones included."""
+        return tuple(self._shared.registry)
+
+    @property
+    def feedback(self) -> Feedback:
+        """How errors are told to the model."""
+        return self._shared.feedback
+
+    def schemas(self, dialect: str) -> list[dict[str, Any]]:
+        """The tools as a provider wants them: `anthropic`, `openai`, `openai-strict`, `openai-responses`, `gemini`,
+        `mcp`, `lenient`.
+
+        Raises:
+            UsageError: For another dialect.
+        """
+        chosen = dialect_named(dialect)
+        return [chosen.schema_of(tool) for tool in self._shared.registry]
+
+    def stats(self) -> stats.HarnessStats:
+        """The harness as it stands."""
+        return stats.stats_of(self._shared)
+
+    # ---- doubts ----
+
+    async def doubts(self, run: Run | str | None = None) -> list[Doubt]:
+        """The open doubts of this harness's scope, or of a run."""
+        run_id = run.id if isinstance(run, Run) else run
+        scope = run.scope if isinstance(run, Run) else self.name if run is None else None
+        return await self._shared.store.doubts(scope, run_id)
+
+    async def resolve(
+        self, doubt_id: str, *, happened: bool, result: Any = None, by: str = "operator"
+    ) -> Doubt:
+        """Say whether a call in doubt happened.
+
+        Args:
+            doubt_id: The doubt.
+            happened: True: it took place. False: it certainly did not, so that an identical call may run.
+            result: What it gave, where that is known; identical calls of its run get it.
+            by: Who says so.
+
+        Raises:
+            AgentError: kind `not_found`, or `conflict` where somebody has said otherwise or the body still runs.
+        """
+        return await doubts.resolve(self._shared, doubt_id, happened=happened, result=result, by=by)
+
+    async def recover(self) -> list[Doubt]:
+        """After a crash: turn claims whose owner is gone into doubts, and ask `verify` about every open one.
+
+        Returns:
+            The doubts that are still open.
+        """
+        return await doubts.recover(self._shared)
+
+    # ---- ending ----
+
+    async def aclose(self) -> None:
+        """Take no more calls, let running bodies end within the grace, write what is to be written, let go of all."""
+        if self._shared.closing:
+            return
+        self._shared.closing = True
+        grace_s = max((plan.grace_s for plan in self._shared.plans.values()), default=1.0)
+        await self._runners.aclose(grace_s)
+        await self._shared.store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"Harness({', '.join(tool.name for tool in self.tools)})"

@@ -1,0 +1,195 @@
+"""Run a tool's body once, in its isolation, within the attempt's time.
+
+A time-out of ours is told apart from the caller's cancel by counting: one `cancel()` is ours, exactly that one is taken
+back, and what is left of `Task.cancelling()` decides whose cancellation came out of the body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from failsoft.core.errors import AgentError, InternalError, InvalidOutput, ToolTimeout
+from failsoft.core.events import EventName
+from failsoft.core.kinds import Effect
+from failsoft.harness.alarms import Alarm
+from failsoft.harness.shield import shielded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from failsoft.core.ports import Job
+    from failsoft.harness.live import LiveCall
+
+__all__ = ["invoke"]
+
+
+async def invoke(call: LiveCall, began: float) -> Any:
+    """Begin the body and wait for its value.
+
+    Args:
+        call: The live call; its `values` are the body's arguments.
+        began: Monotonic time at which the attempt begins.
+
+    Raises:
+        ToolTimeout: No answer within the attempt's time.
+        AgentError: The result broke its contract, or the isolation refused.
+        BaseException: Whatever the body raised; the caller's own cancel.
+    """
+    plan = call.plan
+    attempt_s = (
+        plan.attempt_s if plan.attempt_s is not None else plan.timeout.attempt(call.attempt, call.remaining_s)
+    )
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task(loop)
+    assert task is not None, "Harness.call runs inside an asyncio task"
+    alarm = Alarm(task, began + attempt_s)
+    if alarm.due > call.deadline or plan.idle_s is not None or plan.attempt_s is None:
+        disarm = _arm_alone(call, alarm, loop)
+        value = await _guarded(call, alarm, disarm)
+    else:
+        queue = plan.alarms.of(loop)
+        queue.arm(alarm, loop)
+        value = await _guarded(call, alarm, queue.disarm)
+    return value if plan.accept is None else _accepted(call, value)
+
+
+async def _guarded(call: LiveCall, alarm: Alarm, disarm: Callable[[Alarm], object]) -> Any:
+    """The body under an armed alarm."""
+    runner = call.plan.runner
+    job = None
+    try:
+        try:
+            if runner is None:
+                call.started = True
+                value = await call.plan.body(**call.values)
+            else:
+                job = runner.start(call.plan.body, call.values, call)
+                value = await job
+            if call.plan.awaits and inspect.isawaitable(value):
+                value = await value
+        finally:
+            disarm(alarm)
+            if alarm.fired:
+                alarm.settle()
+    except asyncio.CancelledError as exc:
+        return await _cancelled(call, alarm, job, exc)
+    except Exception as exc:
+        call.started = job is None or job.started
+        if alarm.fired and not isinstance(exc, AgentError):
+            raise _timeout(call) from exc  # what the body's cleanup raised after our cancel
+        raise
+    call.started = True
+    if alarm.fired:
+        _swallowed(call, alarm)
+    return value
+
+
+async def _cancelled(call: LiveCall, alarm: Alarm, job: Job | None, exc: asyncio.CancelledError) -> Any:
+    """A CancelledError came out of the body: ours, the caller's, or leaked by the tool."""
+    callers = alarm.is_callers_cancel()
+    if job is not None:
+        call.started = job.started
+        if callers or alarm.fired:
+            call.runs_on = await _let_go(call, job)
+            outcome = getattr(job, "outcome", None)
+            if outcome is not None and not callers and outcome[1] is None:
+                call.late = True  # it ended in the moment of the time-out: its answer is known, so it is told
+                return outcome[0]
+    if callers:
+        raise exc
+    if alarm.fired:
+        raise _timeout(call) from exc
+    raise InternalError(
+        "The tool was cancelled from inside.", reason="leaked_cancellation", retryable=False
+    ) from exc
+
+
+async def _let_go(call: LiveCall, job: Job) -> bool:
+    """Stop waiting for a job; whether its body runs on."""
+    grace_s = call.plan.grace_s
+
+    def on_end(value: Any, error: BaseException | None) -> None:
+        call.shared.zombie_ended(call, value, error)
+
+    async def abandon() -> bool:
+        return await job.abandon(on_end)
+
+    try:
+        runs_on = await shielded(abandon(), grace_s + 1.0)
+    except TimeoutError:
+        runs_on = True
+    if runs_on:
+        call.shared.tell(call, EventName.ZOMBIE_STARTED)
+    return runs_on
+
+
+def _arm_alone(call: LiveCall, alarm: Alarm, loop: asyncio.AbstractEventLoop) -> Callable[[Alarm], object]:
+    """A timer for this attempt only: the caller's deadline is nearer, or progress moves the end."""
+    idle_s = call.plan.idle_s
+    now = call.clock.monotonic
+    end = min(alarm.due, call.deadline)
+    touched = now()
+    handle: asyncio.TimerHandle
+
+    def touch() -> None:  # from any thread: one assignment
+        nonlocal touched
+        touched = now()
+
+    def due() -> float:
+        return end if idle_s is None else min(end, touched + idle_s)
+
+    def ring() -> None:
+        nonlocal handle
+        left = due() - now()
+        if left <= 0:
+            alarm.fire()
+        else:
+            handle = loop.call_later(left, ring)
+
+    alarm.due = end
+    if idle_s is not None:
+        call._progressed = touch
+    handle = loop.call_later(due() - touched, ring)
+    return lambda _alarm: handle.cancel()
+
+
+def _timeout(call: LiveCall) -> ToolTimeout:
+    """The error of an attempt that had no answer in time."""
+    limit = "its time limit" if call.plan.attempt_s is None else f"{call.plan.attempt_s:g} s"
+    if call.clock.monotonic() >= call.deadline:
+        limit = "the time that was left"
+    effect = Effect.POSSIBLE if call.started and not call.plan.read_only else Effect.NONE
+    return ToolTimeout(f"{call.name} did not answer within {limit}.", reason="attempt_timeout", effect=effect)
+
+
+def _swallowed(call: LiveCall, alarm: Alarm) -> None:
+    """The body went on after our cancel and answered: late, and to be named."""
+    call.late = True
+    call.shared.tell(call, EventName.CANCEL_SWALLOWED)
+    if alarm.is_callers_cancel():
+        # The caller's cancel came too and was swallowed with ours: ask again, it arrives at the caller's next await.
+        alarm.task.uncancel()
+        alarm.task.cancel()
+
+
+def _accepted(call: LiveCall, value: Any) -> Any:
+    """The value after the tool's own checks of results.
+
+    Raises:
+        AgentError: What `error_from_result` found.
+        InvalidOutput: The value breaks `returns`.
+    """
+    accept = call.plan.accept
+    assert accept is not None
+    try:
+        return accept(value)
+    except AgentError:
+        raise
+    except Exception as exc:
+        raise InvalidOutput(
+            f"{call.name} ran, but its result does not have the promised form.",
+            reason="result_schema_mismatch",
+            effect=Effect.NONE if call.plan.read_only else Effect.DONE,
+        ) from exc

@@ -1,0 +1,81 @@
+"""The live state of one call, as the runtime sees it: what `CallContext` shows to a tool, and the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failsoft.core.calls import Attempt
+from failsoft.core.context import CallContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from failsoft.core.calls import Repair
+    from failsoft.core.errors import AgentError
+    from failsoft.core.results import Content, ToolResult
+    from failsoft.harness.claim import Claim
+    from failsoft.harness.plan import Plan
+    from failsoft.harness.run import Run
+    from failsoft.harness.shared import Shared
+
+__all__ = ["LiveCall"]
+
+
+class LiveCall(CallContext):
+    """All state of one call; dies with it. Class-level values are what a plain call never has to set."""
+
+    plan: Plan
+    values: Mapping[str, Any]
+    run: Run | None = None
+    roles: frozenset[str] = frozenset()
+    approved: bool = False
+    occurrence: int = 1
+    key: str | None = None
+    repairs: tuple[Repair, ...] = ()
+    history: tuple[Attempt, ...] = ()
+    claim: Claim | None = None
+    deadline: float = float("inf")
+    hard_deadline: float = float("inf")
+    runs_on: bool = False
+    late: bool = False
+    recorded_at: float | None = None
+    degraded_age_s: float | None = None
+    tries: int = 0
+    may_have_acted: bool = False
+    degraded_by: str | None = None
+    replayed: bool = False
+    doubt: str | None = None
+    queued_s: float = 0.0
+    permit: int = 0
+    slot: Callable[[], object] | None = None
+
+    def __init__(self, shared: Shared, name: str, arguments: Any, id: str | None, now: float) -> None:
+        self.shared = shared
+        self.name = name
+        self.arguments = arguments
+        self.clock = shared.clock
+        self._id = id
+        self.started_at = now
+
+    def render(self, result: ToolResult) -> tuple[Content, int]:
+        """The content of a result for the model, and how many characters were cut from it."""
+        return self.shared.render(self, result)
+
+    def release(self) -> None:
+        """Give the bulkhead's place back, where there is one."""
+        slot, self.slot = self.slot, None
+        if slot is not None:
+            slot()
+
+    def note_attempt(self, error: AgentError | None, duration_s: float, wait_s: float) -> None:
+        """Write one attempt into the history."""
+        attempt = Attempt(
+            number=self.attempt,
+            tool=self.plan.name,
+            queued_s=self.queued_s,
+            duration_s=duration_s,
+            error=error,
+            wait_s=wait_s,
+        )
+        self.history += (attempt,)
+        self.queued_s = 0.0
