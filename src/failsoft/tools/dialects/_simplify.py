@@ -28,6 +28,7 @@ _SILENT = frozenset(
 def described(node: dict[str, Any], text: str) -> dict[str, Any]:
     """The node with one more sentence in its description."""
     own = str(node.get("description") or "").strip()
+    own += "." if own and own[-1].isalnum() else ""
     return {**node, "description": f"{own} {text}".strip()}
 
 
@@ -157,7 +158,7 @@ class Simplifier:
     def _null_branch(node: dict[str, Any]) -> dict[str, Any]:
         parts = node.get("anyOf")
         if not isinstance(parts, list) or not any(_is_null(part) for part in parts):
-            return {**node, "type": "string", "nullable": True} if _is_null(node) else node
+            return node
         made = {word: part for word, part in node.items() if word != "anyOf"}
         rest = [part for part in parts if not _is_null(part)]
         if len(rest) == 1:

@@ -81,12 +81,18 @@ class _Strict(Simplifier):
 
 
 def _with_default_said(node: dict[str, Any], path: str) -> dict[str, Any]:
-    if node.get("default") is None:
-        return {word: part for word, part in node.items() if word != "default"}
     made = {word: part for word, part in node.items() if word != "default"}
-    return described(
-        made, f"Null for the default, {json.dumps(node['default'], ensure_ascii=False, default=str)}."
-    )
+    if node.get("default") is None:
+        return made
+    text = json.dumps(node["default"], ensure_ascii=False, default=str)
+    return described(made, f"Default: {text}." if _takes_null(made) else f"Null for the default, {text}.")
+
+
+def _takes_null(part: Any) -> bool:
+    kinds = part.get("type") if isinstance(part, dict) else None
+    if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
+        return True
+    return isinstance(part, dict) and any(_takes_null(item) for item in part.get("anyOf") or [])
 
 
 def _unravelled(schema: Any, root: dict[str, Any]) -> Any:
@@ -117,8 +123,7 @@ def _nullable(part: Any) -> Any:
             made["enum"] = [*part["enum"], *([] if None in part["enum"] else [None])]
         return made
     if isinstance(part.get("anyOf"), list):
-        known = any(isinstance(item, dict) and item.get("type") == "null" for item in part["anyOf"])
-        return part if known else {**part, "anyOf": [*part["anyOf"], {"type": "null"}]}
+        return part if _takes_null(part) else {**part, "anyOf": [*part["anyOf"], {"type": "null"}]}
     inner = {word: value for word, value in part.items() if word != "description"}
     outer = {"description": part["description"]} if "description" in part else {}
     return {**outer, "anyOf": [inner, {"type": "null"}]}
