@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from failsoft.feedback._names import Span, words
-from failsoft.feedback._urls import is_address, is_internal_host
+from failsoft.feedback._urls import INTERNAL_ENDS, is_address, is_internal_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["address_spans", "host_spans", "user_spans"]
 
-_IPV4 = re.compile(r"\d{1,3}+\.\d{1,3}+\.\d{1,3}+\.\d{1,3}+(?::\d{1,5}+)?")
-_IPV6 = re.compile(
-    r"(?<![\w.:\-])\[?(?=[0-9A-Fa-f]{0,4}:)([0-9A-Fa-f:]{2,39}(?:%\w{1,16})?)\]?(?::\d{1,5})?(?![\w:])"
-)
+_IPV4 = re.compile(r"\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])(?::[0-9]{1,5}+)?")
+_OCTET_BEFORE = re.compile(r"(?<![\w.\-])[0-9]{1,3}$")
+_VERSION_BEFORE = re.compile(r"version[ =:]{1,2}$", re.IGNORECASE)
+_IPV6 = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{0,37}(?:%\w{1,16})?")
+_IPV6_BEFORE = re.compile(r"(?<![\w.:\-])\[?([0-9A-Fa-f:]{0,39})$")
+_IPV6_AFTER = re.compile(r"(?:\](?::[0-9]{1,5})?)?(?![\w:])")
 _MAC = re.compile(r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}")
-_NAME = re.compile(
-    r"(?<![\w.\-@/\[])[A-Za-z0-9_](?:[A-Za-z0-9_\-]{0,62}+\.)+[A-Za-z][A-Za-z0-9\-]{1,30}+(?::\d{2,5})?(?![\w(])"
+_INTERNAL = re.compile(
+    rf"\.(?:{'|'.join(INTERNAL_ENDS)})(?![\w(\-])(?:\.[a-z0-9\-]{{1,63}}){{0,4}}+(?::[0-9]{{2,5}})?"
+)
+_NAME_BEFORE = re.compile(
+    r"(?<![\w.\-@/\[])[A-Za-z0-9_][A-Za-z0-9_.\-]{0,200}$|(?<=@)[A-Za-z0-9_][A-Za-z0-9_.\-]{0,200}$"
 )
 _PORT = re.compile(r":(\d{2,5})(?![\w.:\-])")
 _LABEL_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9_\-]{1,62}$")
@@ -37,15 +42,18 @@ _NOT_HOSTS = words(
     "line column col row port code status error errno char position offset index page step item id "
     "attempt version size length count exit signal at http https"
 )
+_HOST_MARKS = ("server at", "host", "server", "broker", "node", "endpoint")
 _NAMED_HOST = re.compile(
-    r"(?:server at|host ?name|host|server|broker|node|endpoint|nameserver)(?:[ ]?[=:][ ]?|[ ])(?:[\"'])([A-Za-z0-9_.\-]{1,253})[\"']"
-    r"|(?:host|hostname|server|hostaddr)=([A-Za-z0-9_.\-]{1,253})",
+    r"(?:server at|host ?name|hostaddr|host|server|broker|node|endpoint)"
+    r"(?:(?:[ ]?[=:][ ]?|[ ])[\"'](?P<quoted>[A-Za-z0-9_.\-]{1,253})[\"']|=(?P<bare>[A-Za-z0-9_.\-]{1,253}))",
     re.IGNORECASE,
 )
+_USER_MARKS = ("user", "role", "login", "account", "principal", "owner", "uid")
 _NAMED_USER = re.compile(
-    r"(?:user ?name|user|role|login|account|principal|owner)(?:[ ]?[=:][ ]?|[ ]|[ ](?:is|was|name)[ ])"
-    r"\\?[\"'`]([^\"'`\\\s]{1,128})\\?[\"'`](?:@[\"'`]([^\"'`\s]{1,255})[\"'`])?"
-    r"|\b(?:user|username|uid|user[_ ]id)=([^\s\"'`&,;)\]}]{1,128})",
+    r"(?:user ?name|user[_ ]id|user|role|login|account|principal|owner|uid)"
+    r"(?:(?:[ ]?[=:][ ]?|[ ]|[ ](?:is|was|name)[ ])"
+    r"\\?[\"'`](?P<quoted>[^\"'`\\\s]{1,128})\\?[\"'`](?:@[\"'`](?P<at>[^\"'`\s]{1,255})[\"'`])?"
+    r"|=(?P<bare>[^\s\"'`&,;)\]}]{1,128}))",
     re.IGNORECASE,
 )
 
@@ -58,27 +66,57 @@ def address_spans(text: str, keep: Keep) -> Iterator[Span]:
         yield from _ipv6_spans(text, keep)
 
 
-def host_spans(text: str, keep: Keep, *, named: bool) -> Iterator[Span]:
-    """Internal host names: by their ending, by a port behind one label, and where `named`, behind a word like `host`."""
+def host_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
+    """Internal host names: by their ending, by a port behind one label, or behind a word like `host`."""
     if "." in text:
-        yield from _name_spans(text, keep)
+        yield from _name_spans(text, lowered, keep)
     if ":" in text:
         yield from _port_spans(text, keep)
-    if named:
-        yield from _named_host_spans(text, keep)
+    for found in _after_marks(text, lowered, _HOST_MARKS, _NAMED_HOST):
+        group = "quoted" if found["quoted"] else "bare"
+        host = found[group]
+        is_connection = found[0].lower().startswith(("server at", "host name", "hostname"))
+        if keep.has(host):
+            continue
+        if is_address(host):
+            yield Span(found.start(group), found.end(group), "address")
+        elif is_connection or is_internal_host(host):
+            yield Span(found.start(group), found.end(group), "host")
+
+
+def user_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
+    """Names of accounts, where a word like `user` calls them that."""
+    for found in _after_marks(text, lowered, _USER_MARKS, _NAMED_USER):
+        for group, label in (("quoted", "user"), ("at", "host"), ("bare", "user")):
+            value = found[group]
+            if value and not value.isdigit() and not value.startswith("[") and not keep.has(value):
+                yield Span(found.start(group), found.end(group), label)
+
+
+def _after_marks(
+    text: str, lowered: str, marks: tuple[str, ...], pattern: re.Pattern[str]
+) -> Iterator[re.Match[str]]:
+    """Matches of `pattern` that begin at a mark: a search for literals is many times faster than one without case."""
+    for mark in marks:
+        at = lowered.find(mark)
+        while at >= 0:
+            found = pattern.match(text, at)
+            if found:
+                yield found
+            at = lowered.find(mark, at + len(mark))
 
 
 def _ipv4_spans(text: str, keep: Keep) -> Iterator[Span]:
     for found in _IPV4.finditer(text):
-        start, end = found.span()
-        before = text[start - 1] if start else " "
-        after = text[end] if end < len(text) else " "
-        address = found[0].partition(":")[0]
-        if before.isalnum() or before in "._-" or after.isalnum() or after in "_-":
+        first = _OCTET_BEFORE.search(text, max(0, found.start() - 4), found.start())
+        if first is None:
             continue
-        if after == "." and text[end + 1 : end + 2].isdigit():
+        start, end = first.start(), found.end()
+        after = text[end : end + 2]
+        if after[:1].isalnum() or after[:1] in ("_", "-") or (after[:1] == "." and after[1:].isdigit()):
             continue
-        if re.search(r"version[ =:]{1,2}$", text[max(0, start - 10) : start], re.IGNORECASE):
+        address = text[start:end].partition(":")[0]
+        if _VERSION_BEFORE.search(text, max(0, start - 10), start):
             continue
         if is_address(address) and not keep.has(address):
             yield Span(start, end, "address")
@@ -86,17 +124,24 @@ def _ipv4_spans(text: str, keep: Keep) -> Iterator[Span]:
 
 def _ipv6_spans(text: str, keep: Keep) -> Iterator[Span]:
     for found in _IPV6.finditer(text):
-        address = found[1]
+        first = _IPV6_BEFORE.search(text, max(0, found.start() - 40), found.start())
+        after = _IPV6_AFTER.match(text, found.end())
+        if first is None or after is None:
+            continue
+        address = first[1] + found[0]
         is_one = _MAC.fullmatch(address) or (any(map(str.isdigit, address)) and is_address(address))
         if is_one and not keep.has(address):
-            yield Span(found.start(), found.end(), "address")
+            yield Span(first.start(), after.end(), "address")
 
 
-def _name_spans(text: str, keep: Keep) -> Iterator[Span]:
-    for found in _NAME.finditer(text):
-        host = found[0].partition(":")[0]
+def _name_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
+    for found in _INTERNAL.finditer(lowered):
+        first = _NAME_BEFORE.search(text, max(0, found.start() - 201), found.start())
+        if first is None:
+            continue
+        host = text[first.start() : found.end()].partition(":")[0]
         if is_internal_host(host) and not keep.has(host):
-            yield Span(found.start(), found.end(), "host")
+            yield Span(first.start(), found.end(), "host")
 
 
 def _port_spans(text: str, keep: Keep) -> Iterator[Span]:
@@ -106,7 +151,7 @@ def _port_spans(text: str, keep: Keep) -> Iterator[Span]:
         if label is None or label[0].lower() in _NOT_HOSTS or keep.has(label[0]):
             continue
         before = text[label.start() - 1] if label.start() else " "
-        if (before.isalnum() or before in "._-:/@") and before != "@":
+        if before.isalnum() or before in "._-:/":
             continue
         known = found[1] in _SERVICE_PORTS or label[0].lower() == "localhost"
         if (
@@ -115,24 +160,3 @@ def _port_spans(text: str, keep: Keep) -> Iterator[Span]:
             or _PORT_WORD_BEFORE.search(text, max(0, label.start() - 16), label.start())
         ):
             yield Span(label.start(), found.end(), "host")
-
-
-def _named_host_spans(text: str, keep: Keep) -> Iterator[Span]:
-    for found in _NAMED_HOST.finditer(text):
-        group = 1 if found[1] is not None else 2
-        host = found[group]
-        if keep.has(host):
-            continue
-        is_connection = found[0].lower().startswith(("server at", "host name", "hostname"))
-        if is_address(host):
-            yield Span(found.start(group), found.end(group), "address")
-        elif is_connection or is_internal_host(host):
-            yield Span(found.start(group), found.end(group), "host")
-
-
-def user_spans(text: str, keep: Keep) -> Iterator[Span]:
-    for found in _NAMED_USER.finditer(text):
-        for group, label in ((1, "user"), (2, "host"), (3, "user")):
-            value = found[group]
-            if value and not value.isdigit() and not value.startswith("[") and not keep.has(value):
-                yield Span(found.start(group), found.end(group), label)

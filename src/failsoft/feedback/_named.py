@@ -65,24 +65,25 @@ def named_spans(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _spans_of(text: str, lowered: str, stem: str) -> Iterator[Span]:
+    # `sig=` brings its own sign along.
+    size = len(stem.rstrip("="))
     at = lowered.find(stem)
     while at >= 0:
-        before = _NAME_BEFORE.search(text, max(0, at - 40), at)
-        start = before.start() if before else at
-        # `sig=` brings its own sign along.
-        after = _NAME_AFTER.match(text, at + len(stem.rstrip("=")))
-        end = after.end() if after else at + len(stem)
-        span = _value_span(text, text[start:end], end)
+        after = _NAME_AFTER.match(text, at + size)
+        end = after.end() if after else at + size
+        span = _value_span(text, at, end)
         if span is not None:
             yield span
             end = max(end, span.end)
         at = lowered.find(stem, max(end, at + 1))
 
 
-def _value_span(text: str, name: str, at: int) -> Span | None:
-    sign = _ASSIGN.match(text, at)
+def _value_span(text: str, at: int, end: int) -> Span | None:
+    """The value behind a name that has its stem at `at` and ends at `end`."""
+    sign = _ASSIGN.match(text, end)
     if sign is None:
-        return _spoken_span(text, name, at)
+        return _spoken_span(text, at, end) if text[end : end + 1] == " " else None
+    name = _name(text, at, end)
     if not is_secret_name(name):
         return None
     quoted = _QUOTED.match(text, sign.end())
@@ -94,6 +95,11 @@ def _value_span(text: str, name: str, at: int) -> Span | None:
     if not found or not found[0] or _is_prose(found[0], name, sign[0]):
         return None
     return Span(sign.end(), found.end(), "secret")
+
+
+def _name(text: str, at: int, end: int) -> str:
+    before = _NAME_BEFORE.search(text, max(0, at - 40), at)
+    return text[before.start() if before else at : end]
 
 
 def _quoted_span(text: str, quoted: re.Match[str]) -> Span | None:
@@ -118,9 +124,9 @@ def _quoted_span(text: str, quoted: re.Match[str]) -> Span | None:
     return Span(quoted.end(), end, "secret")
 
 
-def _spoken_span(text: str, name: str, at: int) -> Span | None:
+def _spoken_span(text: str, at: int, end: int) -> Span | None:
     """A random-looking run soon after a key word: `invalid key Zx81...`, `token was Zx81...`."""
-    sign = _SPOKEN.match(text, at)
+    sign = _SPOKEN.match(text, end)
     if sign is None:
         return None
     found = _TOKEN.match(text, sign.end())
@@ -128,7 +134,9 @@ def _spoken_span(text: str, name: str, at: int) -> Span | None:
         return None
     token = found[0].rstrip(".")
     # A bare "key" may be a row's key, and a row's id is what the model needs.
-    if not is_secret_name(name) and (_UUID.fullmatch(token) or _HEX.fullmatch(token) or len(token) < 20):
+    if not is_secret_name(_name(text, at, end)) and (
+        _UUID.fullmatch(token) or _HEX.fullmatch(token) or len(token) < 20
+    ):
         return None
     return Span(found.start(), found.start() + len(token), "secret")
 

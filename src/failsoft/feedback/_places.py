@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["place_spans"]
 
-_HOST_WORDS = ("host", "server", "broker", "node", "endpoint")
-_USER_WORDS = ("user", "role", "login", "account", "principal", "owner", "uid")
-
 
 def place_spans(text: str, lowered: str, keep: Keep) -> list[Span]:
     """Every place in `text` that the model did not send; each search runs only where its mark is in the text."""
@@ -28,7 +25,6 @@ def place_spans(text: str, lowered: str, keep: Keep) -> list[Span]:
         spans += windows_spans(text, keep)
     if "." in text or ":" in text:
         spans += address_spans(text, keep)
-        spans += host_spans(text, keep, named=any(word in lowered for word in _HOST_WORDS))
-    if any(word in lowered for word in _USER_WORDS):
-        spans += user_spans(text, keep)
+    spans += host_spans(text, lowered, keep)
+    spans += user_spans(text, lowered, keep)
     return spans

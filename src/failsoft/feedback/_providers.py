@@ -71,13 +71,20 @@ _TAILS = tuple(
     (literal, re.compile(f"{chars}{{{least},}}+" if chars.count("[") == 1 else chars + f"{{{least},}}+"))
     for _, literal, chars, least in PROVIDER_KEYS
 )
+_MIN_KEY_CHARS = 12
 _WHOLE_MARKS = ("/", ".")  # literals that may stand in the middle of an address
 _TELEGRAM = re.compile(r"[0-9]{8,10}+:AA[A-Za-z0-9_\-]{30,40}+")
 
 
 def provider_spans(text: str) -> Iterator[Span]:
     """The keys in a text that show whose they are."""
+    # Keys are long words: most texts have few, and the literals are looked for in those alone.
+    long_words = " ".join([word for word in text.split() if len(word) >= _MIN_KEY_CHARS])
+    if not long_words:
+        return
     for literal, tail in _TAILS:
+        if literal not in long_words:
+            continue
         at = text.find(literal)
         while at >= 0:
             after = at + len(literal)

@@ -7,53 +7,70 @@ import re
 __all__ = ["plain"]
 
 _TRACE = re.compile(r"(?:Exception Group )?Traceback \(most recent call last\):")
-_FRAME = re.compile(r"\s*File \\?\"[^\"\n]{0,1024}+\", line \d{1,9}(?:, in [^\n]{0,256})?")
+_FRAME = re.compile(r"File \\?\"[^\"\n]{0,1024}+\", line [0-9]{1,9}(?:, in [^\n]{0,256})?")
 _JOINING = ("During handling of the above", "The above exception was the direct")
 _TYPE = re.compile(
-    r"(?:[A-Za-z_]\w{0,60}+\.){0,8}+(?:_{0,2}[A-Z]\w{0,60}(?:Error|Exception|Warning|Exit|Interrupt|Group|Timeout|Refused|Fault|Failure)"
-    r"|[a-z_]\w{0,60}(?:\.\w{1,60}){1,8}+)(?:: |\(|$)"
+    r"(?:[A-Za-z_]\w{0,60}+\.){0,8}+(?:_{0,2}[A-Z]\w{0,60}(?:Error|Exception|Warning|Exit|Interrupt|Timeout|Refused|Fault)"
+    r"|[a-z_]\w{0,60}(?:\.\w{1,60}){1,8}+): "
 )
-_LOWER_MODULE = re.compile(r"[a-z_]\w{0,60}(?:\.\w{1,60}){1,8}+: ")
 _REPR = re.compile(r"<([A-Za-z_][\w.]{0,120}+)(?: object)? at 0x[0-9a-fA-F]{4,16}(?: [^<>\n]{0,200}+)?>")
 _SOURCE = re.compile(
-    r"\s?\(?\b_?[\w\-]{1,80}\.(?:pyx|py|cpp|cc|c|rs|go|java|kt|tsx|ts|jsx|js|rb|php|cs):\d{1,7}(?::\d{1,5})?\)?"
+    r"\.(?:pyx|py|cpp|cc|c|rs|go|java|kt|tsx|ts|jsx|js|rb|php|cs):[0-9]{1,7}(?::[0-9]{1,5})?\)?"
 )
+_SOURCE_BEFORE = re.compile(r"\s?\(?[\w\-]{1,80}$")
 _FOREIGN_FRAME = re.compile(r"\n\s{1,16}at [^\n]{1,1024}+")
-_DOCS = re.compile(
-    r"(?:\s*\(?(?:For (?:further|more) information,? (?:visit|see|check)|See(?: also)?|Read more(?: at)?|Documentation:?|Docs:?"
-    r"|Visit|Learn more(?: at)?|More (?:info|information|details):?)(?: here)?:? ?)?"
-    r"https?://(?:docs?\.|errors\.pydantic\.dev|[\w.\-]{1,200}/(?:[\w.\-/]{0,200}/)?(?:docs?|documentation|help|errors?-codes?|sqlalche)(?:[/?#.]|\b))"
-    r"[^\s\"'<>)]{0,1024}+\)?\.?",
+_LINK = re.compile(r"://[^\s\"'<>)]{1,2000}+\)?")
+_LINK_BEFORE = re.compile(
+    r"\s?\(?(?:(?:Background on this error at|For (?:further|more) information,? (?:visit|see|check)|See(?: also)?"
+    r"|Read more(?: at)?|Documentation|Docs|Visit|Check|Learn more(?: at)?|More (?:info|information|details))"
+    r"(?: here)?:? ?)?https?$",
     re.IGNORECASE,
 )
-_BACKGROUND = re.compile(r"\(Background on this error at: [^\s)]{1,300}\)", re.IGNORECASE)
+_IS_DOCS = re.compile(
+    r"://(?:(?:docs?|help|developers?|support|learn)\.|errors\.pydantic\.dev|sqlalche\.me"
+    r"|[^/\s]{1,200}/(?:[\w.\-/]{1,100}/)?(?:docs?|documentation|help|error-?codes?)(?:[/?#.)]|$))",
+    re.IGNORECASE,
+)
 _POOL = re.compile(
-    r"(?:HTTPS?ConnectionPool|HTTPS?Connection)\(host=(['\"])([^'\"]{0,253})\1, port=[^)]{1,12}\):?\s?"
+    r"HTTP(?:S?ConnectionPool|S?Connection)\(host=(['\"])([^'\"]{0,253})\1, port=[^)]{1,12}\):?\s?"
 )
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,300}+)", re.IGNORECASE)
-_TAG = re.compile(r"<[!/?a-zA-Z][^<>]{0,2000}+>")
-_SCRIPT = re.compile(r"<(script|style)\b", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
     """The text without what the model cannot act on."""
     if "Traceback (most" in text:
         text = _last_lines(text)
-    if ", line " in text and "File " in text:
+    if "File " in text and ", line " in text:
         text = _FRAME.sub("", text)
     if "\n" in text and " at " in text:
         text = _FOREIGN_FRAME.sub("", text)
     if "<" in text:
         text = _without_markup(text)
     if "://" in text:
-        if "Background on" in text:
-            text = _BACKGROUND.sub("", text)
-        text = _DOCS.sub("", text)
-    if "ConnectionPool(" in text or "Connection(" in text:
+        text = _without(text, _LINK, _LINK_BEFORE, _IS_DOCS)
+    if "Connection" in text:
         text = _POOL.sub(r"\2: ", text)
     if ":" in text and "." in text:
-        text = _SOURCE.sub("", text)
+        text = _without(text, _SOURCE, _SOURCE_BEFORE)
     return _without_type(text)
+
+
+def _without(
+    text: str, mark: re.Pattern[str], before: re.Pattern[str], only: re.Pattern[str] | None = None
+) -> str:
+    """The text without each `mark` and what leads up to it; found by the mark, because that begins with a literal."""
+    pieces: list[str] = []
+    done = 0
+    for found in mark.finditer(text):
+        start = before.search(text, max(done, found.start() - 90), found.start())
+        if start and (only is None or only.match(found[0])):
+            end = found.end()
+            if found[0].endswith(")") and "(" not in start[0]:
+                end -= 1
+            pieces.append(text[done : start.start()])
+            done = end
+    return "".join((*pieces, text[done:])) if done else text
 
 
 def _last_lines(text: str) -> str:
@@ -85,11 +102,8 @@ def _last_lines(text: str) -> str:
 
 def _without_type(text: str) -> str:
     """`requests.exceptions.ConnectionError: refused` is told as `refused`."""
-    while found := _TYPE.match(text):
-        if found[0].endswith(": ") or (found[0].endswith(":")):
-            text = text[found.end() :].lstrip()
-        else:
-            break
+    while (found := _TYPE.match(text)) and found.end() < len(text):
+        text = text[found.end() :].lstrip()
     return text
 
 

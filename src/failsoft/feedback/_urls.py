@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING
 
-from failsoft.feedback._names import Span
+from failsoft.feedback._names import Span, words
 from failsoft.feedback._secret_words import is_secret_name, looks_random
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from failsoft.feedback._names import Keep
 
-__all__ = ["is_address", "is_internal_host", "url_place_spans", "url_secret_spans"]
+__all__ = ["INTERNAL_ENDS", "is_address", "is_internal_host", "url_place_spans", "url_secret_spans"]
 
 _URL = re.compile(r"""://([^\s"'`<>\\]{1,4096}+)""")
 _SCHEME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}$")
@@ -38,24 +38,14 @@ _NO_HOST = frozenset(
         "ui",
     )
 )
-_INTERNAL_ENDS = [
-    "internal",
-    "local",
-    "corp",
-    "lan",
-    "intra",
-    "intranet",
-    "private",
-    "home",
-    "localdomain",
-    "svc",
-    "consul",
-    "cluster",
-    "prod",
-    "staging",
-    "localhost",
-    "onion",
-]
+INTERNAL_ENDS = tuple(
+    sorted(
+        words(
+            "internal local corp lan intra intranet private home localdomain svc consul cluster prod staging localhost"
+            " onion"
+        )
+    )
+)
 _PARAMETER = re.compile(r"[?&;#]([A-Za-z0-9_.\-]{1,64})=([^&;#\s]{1,4096}+)")
 _CLOSING = ".,;:!?)]}"
 
@@ -127,7 +117,7 @@ def url_place_spans(text: str, keep: Keep) -> Iterator[Span]:
 def is_internal_host(host: str) -> bool:
     """Whether a name says that it means something only inside: one label, or an ending that is not public."""
     labels = host.lower().rstrip(".").split(".")
-    return len(labels) == 1 or labels[-1] in _INTERNAL_ENDS or "svc" in labels[1:] or "internal" in labels
+    return len(labels) == 1 or labels[-1] in INTERNAL_ENDS or "svc" in labels[1:] or "internal" in labels
 
 
 def is_address(text: str) -> bool:

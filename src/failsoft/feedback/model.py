@@ -21,6 +21,7 @@ __all__ = ["Feedback"]
 
 _MIN_CHARS = 200
 _MAX_READ_CHARS = 100_000
+_MAX_MESSAGE_CHARS = 32_000
 _SHOWN_CHARS = 80
 _DEFAULT_REDACTOR = Redactor()
 
@@ -71,7 +72,7 @@ class Feedback:
         arguments = _arguments_of(call)
         redactor = self.redactor if arguments is None else self.redactor.for_call(arguments)
         context, left_out = relevant(error.context)
-        clean = redactor.error(error.replace(context=context), "model")
+        clean = redactor.error(error.replace(context=context, message=_middle_out(error.message)), "model")
         shown = None
         if self.echo_arguments and isinstance(arguments, dict) and arguments:
             shown = bounded(redactor.value(bounded(arguments, 2000), "model"), _SHOWN_CHARS)
@@ -86,6 +87,16 @@ class Feedback:
             return _encodable(fit(view, _dump, self.max_chars, language, left_out))
         told = fit(view, lambda parts: to_text(parts, language), self.max_chars, language, left_out)
         return _encodable(clip(told, self.max_chars))
+
+
+def _middle_out(text: str) -> str:
+    """Beginning and end of a very long message, cut at blanks so that no key is cut in two."""
+    if len(text) <= _MAX_MESSAGE_CHARS:
+        return text
+    half = _MAX_MESSAGE_CHARS // 2
+    head, _, _ = text[:half].rpartition(" ")
+    _, _, tail = text[-half:].partition(" ")
+    return f"{head} … {tail}"
 
 
 def _dump(view: dict[str, Any]) -> str:

@@ -126,8 +126,6 @@ class Redactor:
         return replace(event, data=self._walk(event.data, "operator", Keep(self._keep), Names(), 0))
 
     def _clean(self, text: str, level: Level, keep: Keep, names: Names) -> str:
-        if len(text) > _MAX_CHARS:
-            text = _shortened(text)
         lowered = text.lower()
         if len(lowered) != len(text):
             lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
@@ -232,13 +230,6 @@ def _exact_spans(text: str, secret: str) -> Iterable[Span]:
     while at >= 0:
         yield Span(at, at + len(secret), "secret")
         at = text.find(secret, at + len(secret))
-
-
-def _shortened(text: str) -> str:
-    """Beginning and end of a very long text, cut where no key can be cut in two."""
-    half = _MAX_CHARS // 2
-    head, tail = text[:half].rsplit(maxsplit=1)[0], text[-half:].split(maxsplit=1)[-1]
-    return f"{head}\n[{len(text) - len(head) - len(tail)} characters left out]\n{tail}"
 
 
 def _text_of(value: Any) -> str:
