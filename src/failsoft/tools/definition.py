@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, ove
 
 from failsoft.core.annotations import Annotations, Standing
 from failsoft.core.errors import UsageError
-from failsoft.tools.options import ForeignKeywords, IsolationMode, Options, ToolKeywords, make_options
+from failsoft.tools.checks import make_options
+from failsoft.tools.from_model import ModelSource
+from failsoft.tools.from_schema import SchemaSource
+from failsoft.tools.options import ForeignKeywords, IsolationMode, Options, ToolKeywords
 from failsoft.tools.returns import ResultCheck
-from failsoft.tools.shape import FunctionSource, ModelSource, SchemaSource, Shape, Source, own_name
+from failsoft.tools.shape import FunctionSource, Shape, Source, own_name
 from failsoft.tools.signature import caller_namespace, plain_function
 
 if TYPE_CHECKING:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
 from failsoft.tools.blocks import MAX_BLOCK_BYTES, blocks_from, from_bytes
 from failsoft.tools.jsonable import text_of_bytes, to_plain
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["EMPTY", "NOTHING", "Rendered", "cut_text", "render_value", "safe_text"]
+__all__ = ["EMPTY", "NOTHING", "Rendered", "render_value", "safe_text"]
 
 EMPTY = "(empty result)"
 """What the model reads of an empty text: providers refuse an empty result."""
@@ -43,7 +40,6 @@ def render_value(
     value: Any,
     *,
     max_chars: int | None = 10_000,
-    keep: Callable[[str], str | None] | None = None,
     max_block_bytes: int = MAX_BLOCK_BYTES,
 ) -> Rendered:
     """The content of a result for the model.
@@ -51,7 +47,6 @@ def render_value(
     Args:
         value: Whatever the tool returned.
         max_chars: Longest text, its notice of the cut included; None for no limit.
-        keep: Takes the whole text when some is cut; returns the handle for `read_more`, or None.
         max_block_bytes: Largest image or document; a larger one is described.
 
     Never raises for a value: what cannot be shown is named.
@@ -60,14 +55,14 @@ def render_value(
         value = value if type(value) is str else str.__str__(value)
         if value and (max_chars is None or len(value) <= max_chars) and value.isascii():
             return Rendered(value)
-        return _bounded(value, max_chars, keep)
+        return _bounded(value, max_chars)
     try:
         made = _block_or_text(value, max_block_bytes)
     except Exception as exc:
         made = f"({type(value).__name__}, cannot be shown: {type(exc).__name__})"
     if isinstance(made, str):
-        return _bounded(made, max_chars, keep)
-    return _bounded_blocks(made, max_chars, keep)
+        return _bounded(made, max_chars)
+    return _bounded_blocks(made, max_chars)
 
 
 def _block_or_text(value: Any, max_bytes: int) -> str | list[dict[str, Any]]:
@@ -113,38 +108,28 @@ def safe_text(text: str) -> str:
     return text
 
 
-def cut_text(text: str, max_chars: int, handle: str | None = None) -> str:
-    """The beginning of a text, and a notice that says how much there is.
-
-    Args:
-        text: Longer than `max_chars`.
-        max_chars: Longest result, the notice included where it fits.
-        handle: For `read_more`.
-    """
+def _cut(text: str, max_chars: int) -> tuple[str, int]:
+    """The beginning of a text with a notice that says how much there is, and how many characters are shown."""
     size = len(text)
-    more = f'; read_more(handle="{handle}") shows the rest' if handle else ""
-    notice = f"\n[truncated: the first {max_chars} of {size} characters{more}]"
-    shown = max(0, max_chars - len(notice))
-    return text[:shown] + f"\n[truncated: the first {shown} of {size} characters{more}]"
+    longest = len(f"\n[truncated: the first {max_chars} of {size} characters]")
+    shown = max(0, max_chars - longest)
+    return f"{text[:shown]}\n[truncated: the first {shown} of {size} characters]", shown
 
 
-def _bounded(text: str, max_chars: int | None, keep: Callable[[str], str | None] | None) -> Rendered:
+def _bounded(text: str, max_chars: int | None) -> Rendered:
     text = safe_text(text)
     if not text.strip():
         return Rendered(EMPTY if not text else f"(blank result: {len(text)} characters of white space)")
     if max_chars is None or len(text) <= max_chars:
         return Rendered(text)
-    made = cut_text(text, max_chars, keep(text) if keep is not None else None)
-    shown = made.rindex("\n[truncated: ")
+    made, shown = _cut(text, max_chars)
     return Rendered(made, len(text) - shown, text)
 
 
-def _bounded_blocks(
-    blocks: list[dict[str, Any]], max_chars: int | None, keep: Callable[[str], str | None] | None
-) -> Rendered:
+def _bounded_blocks(blocks: list[dict[str, Any]], max_chars: int | None) -> Rendered:
     """Text blocks share one limit; binary blocks stay whole. Nothing but text is one text."""
     if all(block["type"] == "text" for block in blocks):
-        return _bounded("\n".join(block["text"] for block in blocks), max_chars, keep)
+        return _bounded("\n".join(block["text"] for block in blocks), max_chars)
     texts = [safe_text(block["text"]) for block in blocks if block["type"] == "text"]
     total = sum(len(text) for text in texts)
     if max_chars is None or total <= max_chars:
@@ -153,6 +138,6 @@ def _bounded_blocks(
             for block in blocks
         ]
         return Rendered([block for block in made if block["type"] != "text" or block["text"].strip()])
-    short = _bounded("\n".join(texts), max_chars, keep)
+    short = _bounded("\n".join(texts), max_chars)
     rest = [block for block in blocks if block["type"] != "text"]
     return Rendered([{"type": "text", "text": short.content}, *rest], short.cut, short.full)

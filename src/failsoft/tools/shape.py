@@ -1,4 +1,4 @@
-"""What a tool takes, from each of its three sources: a function, a pydantic model, a JSON Schema."""
+"""What a tool takes; and the first of its three sources, a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 
 from failsoft.arguments import ArgumentReader
 from failsoft.core.errors import UsageError
@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
     from failsoft.tools.options import Options
 
-__all__ = ["FunctionSource", "ModelSource", "SchemaSource", "Shape", "Source", "own_name"]
+__all__ = [
+    "FunctionSource",
+    "Shape",
+    "Source",
+    "check_key",
+    "check_keywords",
+    "docs_of",
+    "hidden_names",
+    "own_name",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +91,7 @@ def own_name(fn: Callable[..., Any]) -> str | None:
     return None
 
 
-def _docs_of(fn: Callable[..., Any]) -> Docs:
+def docs_of(fn: Callable[..., Any]) -> Docs:
     if inspect.isroutine(fn):
         return read_docs(fn.__doc__)
     plain = plain_function(fn)
@@ -92,7 +101,7 @@ def _docs_of(fn: Callable[..., Any]) -> Docs:
     return read_docs(type(fn).__doc__)
 
 
-def _check_key(options: Options, signature: Signature, label: str) -> None:
+def check_key(options: Options, signature: Signature, label: str) -> None:
     key = options.idempotency_key
     names = [item.name for item in signature.parameters]
     if key is not None and key not in names and not signature.takes_any:
@@ -107,7 +116,7 @@ def _check_key(options: Options, signature: Signature, label: str) -> None:
         )
 
 
-def _hidden(options: Options, signature: Signature) -> frozenset[str]:
+def hidden_names(options: Options, signature: Signature) -> frozenset[str]:
     return frozenset(name for name in (signature.context_parameter, options.idempotency_key) if name)
 
 
@@ -121,14 +130,14 @@ class FunctionSource:
     @classmethod
     def of(cls, fn: Callable[..., Any], namespace: Mapping[str, Any], label: str) -> FunctionSource:
         """Read a function once."""
-        return cls(signature=read_signature(fn, namespace, label), docs=_docs_of(fn))
+        return cls(signature=read_signature(fn, namespace, label), docs=docs_of(fn))
 
     def shape(self, options: Options, label: str) -> Shape:
         """One pydantic model from the visible parameters."""
         signature = self.signature
         self._refuse_odd(label)
-        _check_key(options, signature, label)
-        hidden = _hidden(options, signature)
+        check_key(options, signature, label)
+        hidden = hidden_names(options, signature)
         visible = [item for item in signature.parameters if item.name not in hidden]
         model = model_from(label, visible, self.docs.params)
         reader = reader_for(label, model)
@@ -156,150 +165,7 @@ class FunctionSource:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _FromInstance:
-    """Calls a function that takes the validated model itself. A class, so that it can be sent to a process."""
-
-    fn: Callable[..., Any]
-    model: type[BaseModel]
-    parameter: str
-    context: str | None
-
-    def __call__(self, **values: Any) -> Any:
-        extra = {self.context: values.pop(self.context)} if self.context in values else {}
-        extra[self.parameter] = self.model.model_construct(**values)
-        return self.fn(**extra)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSource:
-    """A pydantic model, and a function that takes either its fields as keywords or the instance."""
-
-    model: type[BaseModel]
-    fn: Callable[..., Any]
-    signature: Signature
-
-    @classmethod
-    def of(
-        cls, model: type[BaseModel], fn: Callable[..., Any], namespace: Mapping[str, Any], label: str
-    ) -> ModelSource:
-        """Check the model, read the function once."""
-        given: Any = model
-        if not (inspect.isclass(given) and issubclass(given, BaseModel)) or issubclass(given, RootModel):
-            raise UsageError(
-                f"tool {label!r}: wanted a pydantic model class with named fields, got {model!r}"
-                "\n\nhint: Tool.from_model(Model, fn); for a JSON Schema use Tool.from_schema"
-            )
-        return cls(model=model, fn=fn, signature=read_signature(fn, namespace, label))
-
-    def shape(self, options: Options, label: str) -> Shape:
-        """The model as it is."""
-        _check_key(options, self.signature, label)
-        hidden = _hidden(options, self.signature)
-        instance = self._instance_parameter(hidden)
-        context = self.signature.context_parameter
-        if instance is None:
-            _check_keywords(label, self.signature, hidden, tuple(self.model.model_fields))
-        elif options.idempotency_key:
-            raise UsageError(
-                f"tool {label!r}: a function that takes the whole {self.model.__name__} takes no key beside it"
-                "\n\nhint: read failsoft.current().idempotency_key, or take the fields as keywords"
-            )
-        if clash := hidden & set(self.model.model_fields):
-            raise UsageError(
-                f"tool {label!r}: {min(clash)!r} is a field of {self.model.__name__}, so the model would see it"
-                "\n\nhint: leave it out of the pydantic model and keep it as a parameter of the function"
-            )
-        reader = reader_for(label, self.model)
-        schema = shown_schema(reader)
-        own = _docs_of(self.fn).description
-        return Shape(
-            schema=schema,
-            reader=reader,
-            model=self.model,
-            description=own or str(schema.get("description", "")),
-            params=parameter_docs(schema),
-            defaults=defaults_of_model(self.model),
-            names=tuple(self.model.model_fields),
-            hidden=hidden,
-            context_parameter=context,
-            body=None if instance is None else _FromInstance(self.fn, self.model, instance, context),
-        )
-
-    def _instance_parameter(self, hidden: frozenset[str]) -> str | None:
-        rest = [item for item in self.signature.parameters if item.name not in hidden]
-        fits = len(rest) == 1 and not self.signature.takes_any and not self.signature.odd
-        if fits and inspect.isclass(rest[0].annotation) and issubclass(self.model, rest[0].annotation):
-            return rest[0].name if issubclass(rest[0].annotation, BaseModel) else None
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaSource:
-    """A foreign tool: its JSON Schema, and a function that takes the arguments as keywords."""
-
-    schema: dict[str, Any]
-    fn: Callable[..., Any]
-    signature: Signature
-
-    @classmethod
-    def of(
-        cls, schema: Any, fn: Callable[..., Any], namespace: Mapping[str, Any], label: str
-    ) -> SchemaSource:
-        """Check the schema's frame, read the function once."""
-        if schema is not None and not isinstance(schema, dict):
-            raise UsageError(f"tool {label!r}: wanted a JSON Schema as a dict, got {schema!r}")
-        kind = (schema or {}).get("type", "object")
-        if kind != "object" and not (isinstance(kind, list) and "object" in kind):
-            raise UsageError(
-                f"tool {label!r}: the arguments of a tool are an object, the schema says type {kind!r}"
-                '\n\nhint: wrap it: {"type": "object", "properties": {"value": ...}}'
-            )
-        return cls(schema=_framed(schema or {}), fn=fn, signature=read_signature(fn, namespace, label))
-
-    def shape(self, options: Options, label: str) -> Shape:
-        """The schema as it came, without what the runtime fills."""
-        _check_key(options, self.signature, label)
-        hidden = _hidden(options, self.signature)
-        schema = _without(self.schema, hidden)
-        names = tuple(schema["properties"])
-        _check_keywords(label, self.signature, hidden, names)
-        return Shape(
-            schema=schema,
-            reader=ArgumentReader.for_schema(schema, tool_name=label),
-            description=_docs_of(self.fn).description,
-            params=parameter_docs(schema),
-            defaults={
-                name: part["default"]
-                for name, part in schema["properties"].items()
-                if isinstance(part, dict) and "default" in part
-            },
-            names=names,
-            hidden=hidden,
-            context_parameter=self.signature.context_parameter,
-        )
-
-
-def _framed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same schema with the frame that every reader may rely on: an object with properties."""
-    made = {name: part for name, part in schema.items() if not (name == "required" and part is None)}
-    properties = made.get("properties")
-    made["type"] = "object"
-    made["properties"] = dict(properties) if isinstance(properties, dict) else {}
-    return made
-
-
-def _without(schema: dict[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
-    if not hidden & set(schema["properties"]):
-        return schema
-    made = dict(schema)
-    made["properties"] = {name: part for name, part in schema["properties"].items() if name not in hidden}
-    if "required" in made:
-        made["required"] = [name for name in made["required"] if name not in hidden]
-    return made
-
-
-def _check_keywords(label: str, signature: Signature, hidden: frozenset[str], names: tuple[str, ...]) -> None:
+def check_keywords(label: str, signature: Signature, hidden: frozenset[str], names: tuple[str, ...]) -> None:
     """Whether the function can be called with these keywords, as far as it can be known now."""
     own = {item.name: item for item in signature.parameters}
     missing = [name for name in names if name not in own]
