@@ -13,21 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["named_spans"]
 
-_STEMS = (
-    "pass",
-    "pwd",
-    "secret",
-    "key",
-    "token",
-    "auth",
-    "cookie",
-    "cred",
-    "sess",
-    "signature",
-    "sig=",
-    "jwt",
-    "otp",
-)
+_STEMS = ("pass", "pwd", "secret", "key", "token", "auth", "cookie", "cred", "sess", "sig", "otp")
 _NAME_BEFORE = re.compile(r"(?:[A-Za-z]{2,16}[ ])?[A-Za-z0-9_\-.]{0,40}$")
 _NAME_AFTER = re.compile(
     r"[A-Za-z0-9_\-]{0,32}+(?:[ ](?:key|token|secret|id|string)s?(?![A-Za-z]))?", re.IGNORECASE
@@ -65,8 +51,7 @@ def named_spans(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _spans_of(text: str, lowered: str, stem: str) -> Iterator[Span]:
-    # `sig=` brings its own sign along.
-    size = len(stem.rstrip("="))
+    size = len(stem)
     at = lowered.find(stem)
     while at >= 0:
         after = _NAME_AFTER.match(text, at + size)

@@ -37,6 +37,7 @@ _END = ".:!?"
 
 
 def posix_spans(text: str, keep: Keep) -> Iterator[Span]:
+    """Paths from the root or from a home."""
     at = text.find("/")
     while at >= 0:
         before = text[at - 1] if at else " "
@@ -73,16 +74,17 @@ def _base(path: str) -> str:
     return parts[-1]
 
 
-def windows_spans(text: str, keep: Keep) -> Iterator[Span]:
-    for pattern, mark in ((_WINDOWS, ":"), (_UNC, "\\\\")):
-        at = text.find(mark)
-        while at >= 0:
-            start = at - 1 if mark == ":" else at
-            found = pattern.match(text, start) if start >= 0 else None
-            end = at + 1
-            if found and (start == 0 or not (text[start - 1].isalnum() or text[start - 1] in "\\_")):
-                path = found[0].rstrip(_END)
-                end = max(end, start + len(path))
-                if not keep.has(path) and not keep.has(path.replace("\\\\", "\\")):
-                    yield Span(start, start + len(path), "path", _base(path))
-            at = text.find(mark, end)
+def windows_spans(text: str, keep: Keep, mark: str) -> Iterator[Span]:
+    """Paths with a drive letter (marks `:\\` and `:/`) or of a share (mark `\\\\`)."""
+    pattern, back = (_WINDOWS, 1) if mark[0] == ":" else (_UNC, 0)
+    at = text.find(mark)
+    while at >= 0:
+        start = at - back
+        end = at + 1
+        found = pattern.match(text, start) if start >= 0 else None
+        if found and (start == 0 or not (text[start - 1].isalnum() or text[start - 1] in "\\_")):
+            path = found[0].rstrip(_END)
+            end = max(end, start + len(path))
+            if not keep.has(path) and not keep.has(path.replace("\\\\", "\\")):
+                yield Span(start, start + len(path), "path", _base(path))
+        at = text.find(mark, end)

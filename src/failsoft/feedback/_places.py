@@ -21,8 +21,10 @@ def place_spans(text: str, lowered: str, keep: Keep) -> list[Span]:
         spans += url_place_spans(text, keep)
     if "/" in text:
         spans += posix_spans(text, keep)
-    if "\\" in text or ":/" in text:
-        spans += windows_spans(text, keep)
+        spans += windows_spans(text, keep, ":/")
+    if "\\" in text:
+        spans += windows_spans(text, keep, ":\\")
+        spans += windows_spans(text, keep, "\\\\")
     if "." in text or ":" in text:
         spans += address_spans(text, keep)
     spans += host_spans(text, lowered, keep)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 
 __all__ = ["is_secret_name", "looks_random"]
 
@@ -26,6 +27,7 @@ _ORDINARY = re.compile(
 )
 
 
+@lru_cache(maxsize=2048)
 def is_secret_name(name: str) -> bool:
     """Whether a field, header or parameter of this name holds a secret."""
     plain = name.lower().translate(_SEPARATORS)

@@ -20,7 +20,8 @@ __all__ = ["secret_spans"]
 
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|MESSAGE|SSH2 ENCRYPTED)[A-Z0-9 ]{0,20}-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,60}-----")
-_SCHEMES = ("bearer ", "basic ", "digest ", "negotiate ", "apikey ")
+# Behind "Authorization:" every scheme is hidden; these two are also quoted alone.
+_SCHEMES = ("bearer ", "basic ")
 _SCHEME_VALUE = re.compile(r"""[ ]{0,3}["']?([A-Za-z0-9+/=_.\-~]{6,}+)""")
 _ACCOUNT = re.compile(r"([A-Za-z0-9_.+\-]{1,64}):(?!//)([^\s:@\"'<>]{1,128})")
 _BOUNDARY = re.compile(r"[\s\"'<>(,=/]")

@@ -63,8 +63,10 @@ def _without(
     pieces: list[str] = []
     done = 0
     for found in mark.finditer(text):
+        if only is not None and not only.match(found[0]):
+            continue
         start = before.search(text, max(done, found.start() - 90), found.start())
-        if start and (only is None or only.match(found[0])):
+        if start:
             end = found.end()
             if found[0].endswith(")") and "(" not in start[0]:
                 end -= 1

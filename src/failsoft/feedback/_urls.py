@@ -47,23 +47,26 @@ INTERNAL_ENDS = tuple(
     )
 )
 _PARAMETER = re.compile(r"[?&;#]([A-Za-z0-9_.\-]{1,64})=([^&;#\s]{1,4096}+)")
+_AUTHORITY = re.compile(r"[^/?#]*+")
+_HOST_CLOSING = ".,;:!?)}"
 _CLOSING = ".,;:!?)]}"
 
 
 def _split(run: str, scheme: str) -> tuple[str, str, int]:
     """User information, `host:port`, and where the host begins within `run`."""
-    stop = next((at for at, char in enumerate(run) if char in "/?#"), len(run))
-    authority = run[:stop]
+    authority = _AUTHORITY.match(run)[0]  # type: ignore[index]  # matches the empty text too
     at = authority.rfind("@")
     # A password may hold a slash or a second @; only web addresses have an @ of another meaning further on.
-    if at < 0 and (scheme not in _WEB or (":" in authority and not authority.rsplit(":", 1)[1].isdigit())):
-        wide = run.split("?", 1)[0]
-        at = wide.rfind("@")
-    if at >= 0:
-        rest = run[at + 1 :]
-        end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
-        return run[:at], rest[:end].rstrip(_CLOSING.replace("]", "")), at + 1
-    return "", authority.rstrip(_CLOSING.replace("]", "")), 0
+    if (
+        at < 0
+        and "@" in run
+        and (scheme not in _WEB or (":" in authority and not authority.rpartition(":")[2].isdigit()))
+    ):
+        at = run.partition("?")[0].rfind("@")
+    if at < 0:
+        return "", authority.rstrip(_HOST_CLOSING), 0
+    host = _AUTHORITY.match(run, at + 1)[0]  # type: ignore[index]
+    return run[:at], host.rstrip(_HOST_CLOSING), at + 1
 
 
 def _urls(text: str) -> Iterator[tuple[str, int, int, str]]:
@@ -77,14 +80,14 @@ def _urls(text: str) -> Iterator[tuple[str, int, int, str]]:
 def url_secret_spans(text: str) -> Iterator[Span]:
     """Passwords and secret parameters of every URL; the user's name stays for the operator."""
     for scheme, _, start, run in _urls(text):
-        account, _, _ = _split(run, scheme)
-        if account:
+        if "@" in run:
+            account = _split(run, scheme)[0]
             name, colon, _ = account.partition(":")
             if colon:
                 yield Span(start + len(name) + 1, start + len(account), "secret")
-            elif looks_random(name) and len(name) > 12:
+            elif len(name) > 12 and looks_random(name):
                 yield Span(start, start + len(name), "secret")
-        for parameter in _PARAMETER.finditer(run):
+        for parameter in _PARAMETER.finditer(run) if "=" in run else ():
             if is_secret_name(parameter[1]) and not parameter[2].startswith("["):
                 yield Span(start + parameter.start(2), start + parameter.end(2), "secret")
 
@@ -122,6 +125,9 @@ def is_internal_host(host: str) -> bool:
 
 def is_address(text: str) -> bool:
     """Whether a text is an IP address."""
+    # The library's own answer to a host name is an exception, which costs more than all the rest of a short text.
+    if not text or not (":" in text or text[-1].isdigit()):
+        return False
     try:
         ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

@@ -103,15 +103,15 @@ class Redactor:
 
     def text(self, text: str, level: Level = "model", *, keep: Iterable[str] = ()) -> str:
         """One text at one level."""
-        return self._clean(text, level, Keep((*self._keep, *keep)), Names())
+        return self._clean(text, level, self._kept(keep), Names())
 
     def value(self, value: Any, level: Level = "model", *, keep: Iterable[str] = ()) -> Any:
         """A value of dicts, lists and scalars at one level; deeper than 8 and longer than 200 items it is cut."""
-        return self._walk(value, level, Keep((*self._keep, *keep)), Names(), 0)
+        return self._walk(value, level, self._kept(keep), Names(), 0)
 
     def error(self, error: E, level: Level = "model", *, keep: Iterable[str] = ()) -> E:
         """A copy of the error with clean texts; cause and traceback stay, for the operator view to clean."""
-        names, kept = Names(), Keep((*self._keep, *keep))
+        names, kept = Names(), self._kept(keep)
         return error.replace(
             message=self._clean(error.message, level, kept, names),
             suggestion=error.suggestion and self._clean(error.suggestion, level, kept, names),
@@ -124,6 +124,10 @@ class Redactor:
         if not event.data:
             return event
         return replace(event, data=self._walk(event.data, "operator", Keep(self._keep), Names(), 0))
+
+    def _kept(self, keep: Iterable[str]) -> Keep:
+        values = (*self._keep, *keep)
+        return Keep(values) if values else _NOTHING
 
     def _clean(self, text: str, level: Level, keep: Keep, names: Names) -> str:
         lowered = text.lower()
@@ -241,4 +245,5 @@ def _text_of(value: Any) -> str:
         return f"[{type(value).__name__}]"
 
 
+_NOTHING = Keep()
 _DEFAULT = Redactor()
