@@ -98,6 +98,13 @@ class Judgement:
         if implicit is not None:
             inside.append(implicit)
         found = self._telling(inside, any_will_do=row.transparent)
+        if (
+            found is not None
+            and found.kind == ErrorKind.UNKNOWN
+            and found.made is None
+            and own.kind != ErrorKind.UNKNOWN
+        ):
+            return own.but(message=found.message)
         if found is None:
             return _worded(exc, row, own)
         if own.effect is Effect.NONE and found.effect is Effect.POSSIBLE and not row.transparent:

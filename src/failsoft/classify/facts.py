@@ -32,6 +32,8 @@ def answer_of(exc: BaseException, method: str | None = None) -> Answer | None:
     body = _body_of(exc, response)
     if status is None and not isinstance(body, dict):
         return None
+    if body is None:
+        body = _get(exc, "message") if isinstance(_get(exc, "message"), str) else None
     headers = _get(response, "headers") or _get(exc, "headers") or _get(_get(exc, "meta"), "headers")
     return Answer.of(status, headers, body, method or _method(exc, response))
 
@@ -62,6 +64,9 @@ def _body_of(exc: BaseException, response: Any) -> Any:
             return value
         if isinstance(value, list) and value and isinstance(value[0], dict):
             return value
+    error = _get(exc, "error")
+    if isinstance(_get(error, "code"), str) and not isinstance(error, BaseException):
+        return {"error": {"code": error.code, "message": str(_get(error, "message") or "")}}
     data = _get(response, "data")
     if isinstance(data, dict) and data:
         return data

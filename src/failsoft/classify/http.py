@@ -9,6 +9,7 @@ the method decides what an answer such as 503 leaves behind:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.kinds import Effect, ErrorKind
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 __all__ = ["Answer", "judge"]
+
+# A status line's own words add nothing to the sentence of the status.
+_PHRASES = frozenset(one.phrase.lower() for one in HTTPStatus)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +61,16 @@ class Answer:
         )
 
 
-def judge(answer: Answer, now: datetime | None = None, *, raised: bool = False) -> Verdict | None:
+def judge(
+    answer: Answer, now: datetime | None = None, *, raised: bool = False, meaning: Verdict | None = None
+) -> Verdict | None:
     """The verdict on an answer; None when it is no error.
 
     Args:
         answer: What came back.
         now: The present moment, for hints that are moments.
         raised: Whether a client already took it for an error, so that a good status proves nothing.
+        meaning: What it is for certain, where the exception's type says so.
     """
     facts = read_body(answer.body)
     status = answer.status
@@ -72,9 +79,9 @@ def judge(answer: Answer, now: datetime | None = None, *, raised: bool = False) 
             return None
         redirected = raised and status is not None and 300 <= status < 400
         status = facts.status or (status if redirected else None)
-    judged = _meaning(answer, facts, status)
+    judged = meaning or _meaning(answer, facts, status)
     if judged is None:
-        if not facts.is_error:
+        if not facts.is_error and not facts.message:
             return None
         judged = verdict(ErrorKind.UNKNOWN, "error_in_body", _effect(answer))
     return _with_hint(_with_words(judged, answer, facts), answer, now)
@@ -130,7 +137,7 @@ def _with_words(judged: Verdict, answer: Answer, facts: BodyFacts) -> Verdict:
     lost = judged.retryable and judged.kind in (ErrorKind.UNAVAILABLE, ErrorKind.TIMEOUT, ErrorKind.NETWORK)
     if lost and judged.effect is Effect.NONE and answer.method in ("PUT", "DELETE"):
         message += " It may have been carried out; sending the same again changes nothing more."
-    if said and said.lower().strip(".") != message.lower().strip("."):
+    if said and said.lower() not in _PHRASES and said.lower().strip(".") != message.lower().strip("."):
         message = f"{message} The service says: {said}"
     context = dict(judged.context)
     if answer.status is not None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from failsoft.classify.facts import answer_of
-from failsoft.classify.http import judge
+from failsoft.classify.rules.answers import answered
 from failsoft.classify.rules.phrases import certificate
 from failsoft.classify.rules.row import Context, row
 from failsoft.classify.text import text_of
 from failsoft.classify.verdict import Verdict
 from failsoft.core.kinds import Effect, ErrorKind
 
-__all__ = ["ROWS", "answered"]
+__all__ = ["ROWS"]
 
 K, NONE, POSSIBLE = ErrorKind, Effect.NONE, Effect.POSSIBLE
 
@@ -19,12 +18,6 @@ _DNS = r"name or service not known|name resolution|getaddrinfo failed|failed to 
 _UNSENT = r"NewConnectionError|failed to establish a new connection"
 _CONNECT_TIMEOUT = r"ConnectTimeoutError|connect timeout|timed out during opening handshake"
 _READ_TIMEOUT = r"read timed out|read timeout"
-
-
-def answered(exc: BaseException, context: Context) -> Verdict | None:
-    """The answer that the exception carries, judged."""
-    answer = answer_of(exc, context.method)
-    return None if answer is None else judge(answer, context.now, raised=True)
 
 
 def _certificate(exc: BaseException, context: Context) -> Verdict | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from . import builtin, http_clients
+from . import agents, builtin, cloud, http_clients, providers, services, sql, stores
 from .row import Row, type_keys
 
 if TYPE_CHECKING:
@@ -16,6 +16,12 @@ __all__ = ["ROWS", "Plan", "plan_of"]
 ROWS: Final[tuple[Row, ...]] = (
     *builtin.ROWS,
     *http_clients.ROWS,
+    *providers.ROWS,
+    *cloud.ROWS,
+    *sql.ROWS,
+    *stores.ROWS,
+    *services.ROWS,
+    *agents.ROWS,
 )
 
 
