@@ -128,6 +128,10 @@ class LedgerStore(Protocol):
         """
         ...
 
+    def put_blob_soon(self, scope: str, run_id: str | None, text: str) -> str:
+        """The same from any thread, without waiting; a `get_blob` that is asked for later finds the text."""
+        ...
+
     async def get_blob(self, handle: str, scope: str, run_id: str | None) -> str | None:
         """The text; None for an unknown handle, or one of another scope or run."""
         ...

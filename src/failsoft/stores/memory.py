@@ -11,7 +11,7 @@ from failsoft.ledger.decide import teller_of
 from failsoft.ledger.records import Found
 from failsoft.ledger.states import ClaimState
 from failsoft.stores.engine import EngineStore
-from failsoft.stores.tables import family_of
+from failsoft.stores.tables import NOTHING, family_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,11 +69,16 @@ class _MemoryTables:
         record = self.claims.get(intent.key)
         keys = self.running_keys.get(family)
         ids = self.open_ids.get(family)
+        if record is None and not keys and not ids:
+            return NOTHING
         running = tuple(self.claims[key] for key in keys) if keys else ()
         doubts = tuple(self.all_doubts[each] for each in ids) if ids else ()
         teller = teller_of(intent) if doubts else ""
         told = {doubt.id for doubt in doubts if teller in self.told.get(doubt.id, ())}
         return Found(record=record, running=running, doubts=doubts, told=told)
+
+    def claim_if_new(self, intent: Intent, owner: str, now: float) -> bool:
+        return False  # nothing is saved by it here
 
     def claim(self, key: str) -> Record | None:
         return self.claims.get(key)

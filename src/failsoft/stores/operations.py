@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from failsoft.core.errors import make_error
-from failsoft.ledger.decide import Go, NearDoubt, Replay, Verdict, decide, lapsed, teller_of
+from failsoft.ledger.decide import Go, NearDoubt, Verdict, decide, lapsed, teller_of
 from failsoft.ledger.records import (
     Doubt,
     DoubtKind,
@@ -19,13 +19,26 @@ from failsoft.ledger.records import (
 )
 from failsoft.ledger.states import ClaimState, check
 from failsoft.stores.owner import is_gone, this_process
+from failsoft.stores.tables import to_utf8
 
 if TYPE_CHECKING:
     from failsoft.ledger.records import Found, Intent
     from failsoft.stores.tables import Tables
 
-__all__ = ["begin", "doubt", "look", "needs_writing", "put_blob", "recover", "renew", "resolve", "settle"]
+__all__ = [
+    "begin",
+    "doubt",
+    "go",
+    "look",
+    "needs_writing",
+    "put_blob",
+    "recover",
+    "renew",
+    "resolve",
+    "settle",
+]
 
+_GO = Go()
 _LAPSED = "It was begun, and whoever ran it went away before saying how it ended."
 _DOUBLE = "It was said that it did not happen, and then the first attempt reported that it did."
 
@@ -48,13 +61,18 @@ def look(tables: Tables, intent: Intent) -> Verdict:
     verdict = decide(found, intent, now)
     if isinstance(verdict, NearDoubt):
         tables.put_told(verdict.doubt.id, teller_of(intent))
-    elif isinstance(verdict, Replay):
-        verdict = Replay(record=replace(verdict.record, result=tables.result(verdict.record)))
     return verdict
+
+
+def go(intent: Intent) -> Go:
+    """The verdict where nothing is known."""
+    return _GO if intent.idempotency_key is None else Go(idempotency_key=intent.idempotency_key)
 
 
 def begin(tables: Tables, intent: Intent) -> Verdict:
     """Decide, and write the claim where the verdict is `Go`."""
+    if tables.claim_if_new(intent, this_process(), tables.now()):
+        return go(intent)
     verdict = look(tables, intent)
     if isinstance(verdict, Go):
         tables.put_claim(_claim_of(intent, verdict, tables.now()))
@@ -122,7 +140,7 @@ def resolve(
     tables: Tables, doubt_id: str, happened: bool, result: str | None, by: str, evidence: str
 ) -> Doubt:
     """Close a doubt by somebody's word."""
-    result, by, evidence = None if result is None else _utf8(result), _utf8(by), _utf8(evidence)
+    result, by, evidence = None if result is None else to_utf8(result), to_utf8(by), to_utf8(evidence)
     now = tables.now()
     found = doubt(tables, doubt_id)
     if found is None:
@@ -152,20 +170,15 @@ def put_blob(tables: Tables, scope: str, run_id: str | None, text: str) -> str:
     return handle
 
 
-def _utf8(text: str) -> str:
-    """Lone surrogates would break every engine's text, and with it the whole commit."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
 def _storable(settlement: Settlement) -> Settlement:
     result, error, known = settlement.result, settlement.error, settlement.known
     if (result is None or result.isascii()) and (error is None or error.isascii()) and known.isascii():
         return settlement
     return Settlement(
         state=settlement.state,
-        result=None if result is None else _utf8(result),
-        error=None if error is None else _utf8(error),
-        known=_utf8(known),
+        result=None if result is None else to_utf8(result),
+        error=None if error is None else to_utf8(error),
+        known=to_utf8(known),
     )
 
 
@@ -181,7 +194,7 @@ def _claim_of(intent: Intent, go: Go, now: float) -> Record:
         fingerprint=intent.fingerprint,
         near_fingerprint=intent.near_fingerprint,
         arguments_hash=intent.arguments_hash,
-        arguments=_utf8(intent.arguments),
+        arguments=to_utf8(intent.arguments),
         state=ClaimState.RUNNING,
         owner_token=intent.owner_token,
         owner=this_process(),

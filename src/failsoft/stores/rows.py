@@ -6,19 +6,60 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from failsoft.ledger.records import Doubt, DoubtKind, DoubtState, Record
+from failsoft.ledger.records import RECORD_VERSION, Doubt, DoubtKind, DoubtState, Record
 from failsoft.ledger.states import ClaimState
-from failsoft.stores.tables import family_of
+from failsoft.stores.tables import family_of, to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CLAIM_COLUMNS", "DOUBT_COLUMNS", "claim_row", "doubt_row", "read_claim", "read_doubt"]
+    from failsoft.ledger.records import Intent
+
+__all__ = [
+    "CLAIM_COLUMNS",
+    "DOUBT_COLUMNS",
+    "NEW_CLAIM_COLUMNS",
+    "claim_row",
+    "doubt_row",
+    "new_claim_row",
+    "read_claim",
+    "read_doubt",
+]
 
 _CLAIM_FIELDS = tuple(field.name for field in fields(Record))
 _DOUBT_FIELDS = tuple(field.name for field in fields(Doubt))
+# Of a claim that nothing is known of; the other columns are empty.
+_NEW_FIELDS = (
+    "key",
+    "scope",
+    "run_id",
+    "call_id",
+    "tool",
+    "tool_version",
+    "fingerprint",
+    "near_fingerprint",
+    "arguments_hash",
+    "owner_token",
+    "protected",
+    "resolvable_by",
+    "idempotency_key",
+)
+NEW_CLAIM_COLUMNS = (
+    *_NEW_FIELDS,
+    "arguments",
+    "v",
+    "state",
+    "owner",
+    "abandoned",
+    "lease_until",
+    "created_at",
+    "started_at",
+    "key_made_at",
+    "family",
+)
 CLAIM_COLUMNS = (*_CLAIM_FIELDS, "family")
 DOUBT_COLUMNS = (*_DOUBT_FIELDS, "family")
+_new_values = attrgetter(*_NEW_FIELDS)
 _claim_values = attrgetter(*_CLAIM_FIELDS)
 _doubt_values = attrgetter(*_DOUBT_FIELDS)
 
@@ -26,6 +67,25 @@ _doubt_values = attrgetter(*_DOUBT_FIELDS)
 def claim_row(record: Record) -> tuple[Any, ...]:
     """The values of `CLAIM_COLUMNS`."""
     return (*_claim_values(record), family_of(record.fingerprint, record.near_fingerprint))
+
+
+def new_claim_row(intent: Intent, owner: str, now: float, family: str) -> tuple[Any, ...]:
+    """The values of `NEW_CLAIM_COLUMNS`."""
+    made_at = None if intent.idempotency_key is None else now
+    until = now + intent.lease_s
+    rest = (
+        to_utf8(intent.arguments),
+        RECORD_VERSION,
+        "running",
+        owner,
+        False,
+        until,
+        now,
+        now,
+        made_at,
+        family,
+    )
+    return (*_new_values(intent), *rest)
 
 
 def doubt_row(doubt: Doubt) -> tuple[Any, ...]:

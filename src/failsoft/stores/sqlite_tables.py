@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 
 from failsoft.ledger.decide import teller_of
 from failsoft.ledger.records import Found
+from failsoft.ledger.states import ClaimState
 from failsoft.stores.rows import (
     CLAIM_COLUMNS,
     DOUBT_COLUMNS,
+    NEW_CLAIM_COLUMNS,
     claim_row,
     doubt_row,
+    new_claim_row,
     read_claim,
     read_doubt,
 )
-from failsoft.stores.tables import family_of
+from failsoft.stores.tables import NOTHING, family_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,6 +42,16 @@ _FOUND = (
 _OPEN = f"SELECT {_DOUBTS} FROM doubts WHERE scope = ? AND tool = ? AND family = ? AND state = 'open' ORDER BY since"
 _PUT_CLAIM = f"INSERT OR REPLACE INTO claims ({_CLAIMS}) VALUES ({', '.join('?' * len(CLAIM_COLUMNS))})"
 _PUT_DOUBT = f"INSERT OR REPLACE INTO doubts ({_DOUBTS}) VALUES ({', '.join('?' * len(DOUBT_COLUMNS))})"
+_NEW = (
+    "NOT EXISTS (SELECT 1 FROM claims WHERE key = ?) "
+    "AND NOT EXISTS (SELECT 1 FROM claims WHERE scope = ? AND tool = ? AND family = ? AND state = 'running') "
+    "AND NOT EXISTS (SELECT 1 FROM doubts WHERE scope = ? AND tool = ? AND family = ? AND state = 'open')"
+)
+_IS_NEW = f"SELECT {_NEW}"
+_NEW_COLUMNS = ", ".join(NEW_CLAIM_COLUMNS)
+_CLAIM_IF_NEW = (
+    f"INSERT INTO claims ({_NEW_COLUMNS}) SELECT {', '.join('?' * len(NEW_CLAIM_COLUMNS))} WHERE {_NEW}"
+)
 _SETTLE = (
     "UPDATE claims SET state = ?, result = ?, error = ?, settled_at = ? "
     "WHERE key = ? AND owner_token = ? AND state = 'running' AND doubt_id IS NULL"
@@ -57,16 +70,16 @@ class SQLiteTables:
         self._db = db
         self.now = wall
 
-    def found(self, intent: Intent, *, with_result: bool = False) -> Found:
+    def found(self, intent: Intent) -> Found:
         family = family_of(intent.fingerprint, intent.near_fingerprint)
         where = (intent.scope, intent.tool, family)
+        if self._db.execute(_IS_NEW, (intent.key, *where, *where)).fetchone()[0]:
+            return NOTHING
         claims = self._db.execute(_FOUND, (intent.key, *where, intent.key)).fetchall()
         open_rows = self._db.execute(_OPEN, where).fetchall()
-        if not claims and not open_rows:
-            return _NOTHING
         records = [read_claim(row) for row in claims]
         own = next((record for record in records if record.key == intent.key), None)
-        if with_result and own is not None:
+        if own is not None and own.state is ClaimState.SUCCEEDED and own.result is None:
             own = replace(own, result=self.result(own))
         doubts = tuple(read_doubt(row) for row in open_rows)
         told: set[str] = set()
@@ -75,6 +88,12 @@ class SQLiteTables:
             told = {row[0] for row in rows}
         running = tuple(record for record in records if record.state == "running")
         return Found(record=own, running=running, doubts=doubts, told=told)
+
+    def claim_if_new(self, intent: Intent, owner: str, now: float) -> bool:
+        family = family_of(intent.fingerprint, intent.near_fingerprint)
+        where = (intent.scope, intent.tool, family)
+        values = (*new_claim_row(intent, owner, now, family), intent.key, *where, *where)
+        return self._db.execute(_CLAIM_IF_NEW, values).rowcount == 1
 
     def claim(self, key: str) -> Record | None:
         row = self._db.execute(f"SELECT {_CLAIMS} FROM claims WHERE key = ?", (key,)).fetchone()
@@ -148,9 +167,6 @@ class SQLiteTables:
             return result
         self.put_blob(_result_handle(owner_token), scope, run_id, result, self.now())
         return None
-
-
-_NOTHING = Found()
 
 
 def _result_handle(owner_token: str) -> str:

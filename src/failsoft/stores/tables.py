@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:
-    from failsoft.ledger.records import Doubt, Found, Intent, Record, Settlement
+from failsoft.ledger.records import Found
 
-__all__ = ["Tables", "family_of"]
+if TYPE_CHECKING:
+    from failsoft.ledger.records import Doubt, Intent, Record, Settlement
+
+__all__ = ["NOTHING", "Tables", "family_of", "to_utf8"]
+
+NOTHING = Found()
+"""What `found` gives where nothing is known: the usual case, told apart by identity."""
 
 
 def family_of(fingerprint: str, near_fingerprint: str) -> str:
     """What running claims and open doubts are looked up by: the near fingerprint where there is one."""
     return near_fingerprint or fingerprint
+
+
+def to_utf8(text: str) -> str:
+    """Lone surrogates would break every engine's text, and with it the whole commit."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 class Tables(Protocol):
@@ -23,7 +33,11 @@ class Tables(Protocol):
         ...
 
     def found(self, intent: Intent) -> Found:
-        """All that `decide` needs, in as few round trips as the engine can."""
+        """All that `decide` needs, with the result of the own record where it has succeeded."""
+        ...
+
+    def claim_if_new(self, intent: Intent, owner: str, now: float) -> bool:
+        """The fast path: write the claim where `found` would be `NOTHING`, in one round trip."""
         ...
 
     def claim(self, key: str) -> Record | None:

@@ -1,6 +1,12 @@
-"""One thread that owns one connection and commits whatever has queued up as one group.
+"""One connection, and group commit: whoever waits for a disk's sync at the same time shares it.
 
-A synchronous commit costs a disk's sync; those who wait at the same time share it. Nothing here knows SQL.
+Work takes one of two lanes, both of which commit in groups:
+
+    quick   on the caller's event loop, while the disk is quick and nobody else is at work: at once for a task that is
+            alone in this turn of the loop, else at the end of the turn, for all tasks that asked during it
+    queue   on the writer's own thread, otherwise
+
+Nothing here knows SQL.
 """
 
 from __future__ import annotations
@@ -12,12 +18,14 @@ import logging
 import os
 import threading
 import weakref
-from collections import defaultdict
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from failsoft.core.errors import AgentError, UsageError, make_error
+from failsoft.core.errors import UsageError
+from failsoft.stores.jobs import Job, attempt, call_safely, unavailable, wake, wake_here
+from failsoft.stores.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,18 +40,19 @@ _log = logging.getLogger("failsoft.stores")
 _MAX_BATCH = 512
 _RETRY_S = 0.5
 _EXIT_WAIT_S = 5.0
+_AT_ONCE = 2
 
 
 class Connection(Protocol):
-    """An engine's connection, used by one thread."""
+    """An engine's connection, used by one thread at a time."""
 
     @property
     def tables(self) -> Tables:
         """The rows, inside of the transaction."""
         ...
 
-    def begin(self) -> None:
-        """Begin a transaction that may write."""
+    def begin(self, *, wait: bool) -> None:
+        """Begin a transaction that may write; `wait` for those of other processes, or raise at once."""
         ...
 
     def commit(self) -> None:
@@ -72,8 +81,8 @@ class Trouble:
     """Something that a store could not do in the background.
 
     Args:
-        what: `settlement_pending` (will be tried again), `settlement_lost` (given up at close; the claim will lapse
-            into a doubt), or `journal_lost`.
+        what: `settlement_pending` (will be tried again), `settlement_lost` (given up; the claim will lapse into a
+            doubt), or `journal_lost`.
         count: How many records it is about.
         error: What the engine said.
     """
@@ -83,38 +92,53 @@ class Trouble:
     error: BaseException | None = None
 
 
-class _Job:
-    """One piece of work and whoever waits for it. A plain class: two are made for every protected call."""
+class _Lane:
+    """What the tasks of one loop have asked for during one turn of it."""
 
-    __slots__ = ("error", "future", "is_kept", "is_late", "loop", "on_done", "pending", "value", "work")
+    __slots__ = ("alone", "is_crowded", "jobs", "left", "loop")
 
-    def __init__(self, work: Callable[[Tables], Any]) -> None:
-        self.work = work
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self.future: asyncio.Future[Any] | None = None
-        self.on_done: Callable[[Any], object] | None = None
-        self.pending: Any = None
-        self.is_kept = False
-        self.is_late = False
-        self.value: Any = None
-        self.error: BaseException | None = None
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.jobs: list[Job] = []
+        self.alone: asyncio.Task[Any] | None = None
+        self.left = 0
+        self.is_crowded = False
+
+    def is_alone(self) -> bool:
+        """Whether the task may go at once; each turn allows it twice, so that it cannot keep the loop to itself."""
+        task = asyncio.current_task()
+        if self.alone is None and not self.jobs and not self.is_crowded:
+            self.alone, self.left = task, _AT_ONCE
+            self.loop.call_soon(self._end_turn)
+        if self.alone is not task or not self.left or self.jobs:
+            return False
+        self.left -= 1
+        return True
+
+    def _end_turn(self) -> None:
+        self.alone = None
 
 
 class Writer:
-    """Runs work in the order in which it came; usable from any thread and any event loop.
+    """Runs work in transactions; usable from any thread and any event loop.
 
     Args:
         connect: Opens the connection, on the writer's thread, when first needed and after it was lost.
         name: For the thread.
+        may_block: Whether the quick lane is open at all.
     """
 
-    def __init__(self, connect: Callable[[], Connection], *, name: str) -> None:
+    def __init__(self, connect: Callable[[], Connection], *, name: str, may_block: bool = True) -> None:
         self.on_trouble: Callable[[Trouble], object] | None = None
         self._connect = connect
         self._name = name
-        self._queue: SimpleQueue[_Job] = SimpleQueue()
-        self._kept: list[_Job] = []
-        self._lock = threading.Lock()
+        self._may_block = may_block
+        self._pace = Pace()
+        self._queue: SimpleQueue[Job] = SimpleQueue()
+        self._kept: list[Job] = []
+        self._starting = threading.Lock()
+        self._at_work = threading.Lock()  # held by whoever uses the connection
+        self._here = threading.local()
         self._thread: threading.Thread | None = None
         self._connection: Connection | None = None
         self._last_error: Exception | None = None
@@ -131,50 +155,114 @@ class Writer:
         Raises:
             AgentError: What `work` raised, or kind `unavailable` where the engine is in trouble.
         """
-        job = _Job(work)
-        job.loop = asyncio.get_running_loop()
-        job.future = job.loop.create_future()
-        job.pending, job.is_kept = pending, pending is not None
-        self._put(job)
-        value: T = await job.future
-        return value
+        loop = asyncio.get_running_loop()
+        job = Job(work, pending=pending, is_kept=pending is not None)
+        lane = self._lane_of(loop) if self._is_quick() else None
+        if lane is not None and lane.is_alone() and self._run_now([job]):
+            if job.error is not None:
+                raise job.error
+            return cast("T", job.value)
+        job.loop, job.future = loop, loop.create_future()
+        if lane is None:
+            self._put(job)
+        else:
+            if not lane.jobs:
+                loop.call_soon(self._run_lane, lane)
+            lane.jobs.append(job)
+        return cast("T", await job.future)
 
     def run_soon(self, work: Callable[[Tables], T], on_done: Callable[[T], object] | None = None) -> None:
         """Run `work` soon, and again until it is durable; `on_done` is called on the writer's thread."""
-        job = _Job(work)
-        job.on_done, job.is_kept = on_done, True
-        self._put(job)
+        self._put(Job(work, on_done=on_done, is_kept=True))
+
+    def peek(self, read: Callable[[Tables], T]) -> T | None:
+        """Read here and now; None where somebody is at work, or where that fails."""
+        if not self._at_work.acquire(blocking=False):
+            return None
+        try:
+            connection = self._connection
+            if connection is None or self._pid != os.getpid():
+                return None
+            return read(connection.tables)
+        except Exception:  # whatever it is, the writer meets it too and has a name for it
+            return None
+        finally:
+            self._at_work.release()
 
     async def close(self) -> None:
         """Do what is queued, then let go of the connection. Work that comes later opens it for itself."""
-        if self._thread is None and not self._kept:
-            self._is_closed = True
-            return
         self._is_closed = True
-        await self.run(lambda _: None, pending=None)
-        thread = self._thread
-        if thread is not None:
+        if self._thread is None:
+            return
+        await self.run(_nothing)
+        if (thread := self._thread) is not None:
             # It has nothing left to do but to let go of the connection.
             await asyncio.to_thread(thread.join, _EXIT_WAIT_S)
 
     def flush(self, timeout_s: float) -> bool:
         """The same without an event loop; False when `timeout_s` seconds were not enough."""
-        thread = self._thread
         self._is_closed = True
-        if thread is None:
+        if (thread := self._thread) is None:
             return True
         with contextlib.suppress(RuntimeError):  # the interpreter no longer starts threads
-            self.run_soon(lambda _: None)
+            self.run_soon(_nothing)
         thread.join(timeout_s)
         return not thread.is_alive()
 
-    def _put(self, job: _Job) -> None:
+    def _is_quick(self) -> bool:
+        if self._connection is None or not self._may_block or self._is_closed or self._kept:
+            return False
+        return self._queue.empty() and self._pace.is_quick(monotonic()) and self._pid == os.getpid()
+
+    def _lane_of(self, loop: asyncio.AbstractEventLoop) -> _Lane:
+        lane: _Lane | None = getattr(self._here, "lane", None)
+        if lane is None or lane.loop is not loop:
+            lane = self._here.lane = _Lane(loop)
+        return lane
+
+    def _run_lane(self, lane: _Lane) -> None:
+        jobs, lane.jobs = lane.jobs, []
+        lane.is_crowded = len(jobs) > 1
+        jobs = [job for job in jobs if not job.is_dropped]
+        if not jobs:
+            return
+        if self._run_now(jobs):
+            wake_here(jobs)
+        else:
+            for job in jobs:
+                self._put(job)
+
+    def _run_now(self, jobs: list[Job]) -> bool:
+        """Whether it worked out at the first go; all trouble is left to the thread."""
+        if not self._at_work.acquire(blocking=False):
+            return False
+        try:
+            connection = self._connection
+            return connection is not None and self._commit_now(connection, jobs)
+        finally:
+            self._at_work.release()
+
+    def _commit_now(self, connection: Connection, jobs: list[Job]) -> bool:
+        try:
+            connection.begin(wait=False)
+            for job in jobs:
+                attempt(job, connection.tables)
+            started = perf_counter()
+            connection.commit()
+        except Exception:
+            connection.rollback()
+            self._pace.note(1.0, monotonic())
+            return False
+        self._pace.note(perf_counter() - started, monotonic())
+        return True
+
+    def _put(self, job: Job) -> None:
         if self._pid != os.getpid():
             raise UsageError(
                 "this store was opened before a fork, and a connection cannot be shared with a child process\n\n"
                 "hint: open the store, or make the Harness, in the child"
             )
-        with self._lock:
+        with self._starting:
             self._queue.put(job)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
@@ -184,36 +272,38 @@ class Writer:
         while True:
             batch = self._take()
             if batch or self._kept:
-                self._do(batch)
-            with self._lock:
+                with self._at_work:
+                    self._do(batch)
+            with self._starting:
                 if self._is_closed and self._queue.empty():
-                    self._give_up()
+                    with self._at_work:
+                        self._give_up()
                     self._thread = None
                     return
 
-    def _take(self) -> list[_Job]:
-        batch: list[_Job] = []
+    def _take(self) -> list[Job]:
+        batch: list[Job] = []
         try:
             batch.append(self._queue.get(timeout=_RETRY_S if self._kept else None))
             while len(batch) < _MAX_BATCH:
                 batch.append(self._queue.get_nowait())
         except Empty:
             pass
-        return batch
+        return [job for job in batch if not job.is_dropped]
 
-    def _do(self, batch: list[_Job]) -> None:
+    def _do(self, batch: list[Job]) -> None:
         """All of it in one transaction; where one piece of work breaks that, each in its own."""
         # What was kept is older, and may be the settlement of a key that is asked for again.
         batch, self._kept = [*self._kept, *batch], []
         try:
             connection = self._open()
-            connection.begin()
+            connection.begin(wait=True)
         except Exception as error:
             self._lose(error)
             return self._fail(batch, error, may_pass=True)
         try:
             for job in batch:
-                _try(job, connection.tables)
+                attempt(job, connection.tables)
             connection.commit()
         except Exception as error:
             connection.rollback()
@@ -224,8 +314,10 @@ class Writer:
             for job in batch:
                 self._do([job])
             return None
-        self._deliver(batch)
-        return None
+        for job in batch:
+            if job.on_done is not None:
+                call_safely(job.on_done, job.value)
+        return wake(batch)
 
     def _open(self) -> Connection:
         if self._connection is None:
@@ -238,89 +330,39 @@ class Writer:
             connection.close()
             self._connection = None
 
-    def _fail(self, batch: list[_Job], error: Exception, *, may_pass: bool) -> None:
+    def _fail(self, batch: list[Job], error: Exception, *, may_pass: bool) -> None:
         """Answer those who wait; keep what must be written in the end."""
         kept = [job for job in batch if job.is_kept and may_pass]
         lost = [job for job in batch if job.is_kept and not may_pass]
         fresh = [job for job in kept if not job.is_late]
         for job in batch:
             job.value = job.pending
-            job.error = None if job.is_kept else _unavailable(error)
-        self._wake([job for job in batch if job.future is not None])
+            job.error = None if job.is_kept else unavailable(error)
+        wake(batch)
         for job in kept:
             job.future, job.is_late = None, True
         self._kept += kept
-        for what, jobs in (("settlement_pending", fresh), ("settlement_lost", lost)):
-            if jobs:
-                self._report(Trouble(what=what, count=len(jobs), error=error))
         self._last_error = error
+        self._report("settlement_pending", fresh)
+        self._report("settlement_lost", lost)
 
     def _give_up(self) -> None:
-        if self._kept:
-            kept, self._kept = self._kept, []
-            self._report(Trouble(what="settlement_lost", count=len(kept), error=self._last_error))
+        kept, self._kept = self._kept, []
+        self._report("settlement_lost", kept)
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _report(self, trouble: Trouble) -> None:
-        _log.error("store %s: %s (%d): %s", self._name, trouble.what, trouble.count, trouble.error)
-        if self.on_trouble is not None:
-            _call(self.on_trouble, trouble)
-
-    def _deliver(self, batch: list[_Job]) -> None:
-        for job in batch:
-            if job.on_done is not None:
-                _call(job.on_done, job.value)
-        self._wake([job for job in batch if job.future is not None])
-
-    def _wake(self, batch: list[_Job]) -> None:
-        """One wake-up for each loop, not for each job."""
-        loops: dict[asyncio.AbstractEventLoop | None, list[tuple[Any, Any, Any]]] = defaultdict(list)
-        for job in batch:
-            loops[job.loop].append((job.future, job.value, job.error))
-        for loop, outcomes in loops.items():
-            if loop is not None:
-                with contextlib.suppress(RuntimeError):  # the loop was closed, nobody waits
-                    loop.call_soon_threadsafe(_wake, outcomes)
+    def _report(self, what: str, jobs: list[Job]) -> None:
+        if jobs:
+            trouble = Trouble(what=what, count=len(jobs), error=self._last_error)
+            _log.error("store %s: %s (%d): %s", self._name, what, trouble.count, trouble.error)
+            if self.on_trouble is not None:
+                call_safely(self.on_trouble, trouble)
 
 
-def _try(job: _Job, tables: Tables) -> None:
-    job.error = None
-    try:
-        job.value = job.work(tables)
-    except AgentError as error:
-        job.error = error  # an answer, such as "no such doubt"; the operations raise before they write
-
-
-def _wake(outcomes: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:
-    for future, value, error in outcomes:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(value)
-        else:
-            future.set_exception(error)
-
-
-def _call(fn: Callable[[Any], object], value: Any) -> None:
-    try:
-        fn(value)
-    except Exception:
-        _log.exception("a callback of the store raised")
-
-
-def _unavailable(cause: Exception) -> AgentError:
-    error = make_error(
-        "unavailable",
-        "The ledger cannot be written, so nothing was done.",
-        reason="ledger_unavailable",
-        domain="runtime",
-        effect="none",
-        context={"store": str(cause)},
-    )
-    error.__cause__ = cause
-    return error
+def _nothing(_: Any) -> None:
+    return None
 
 
 def _flush_at_exit(writer: weakref.ref[Writer]) -> None:

@@ -1,0 +1,162 @@
+"""What a protected call's two durable writes cost, beside the raw store's own commits in the same run.
+
+    python bench/ledger.py [--rounds 7] [--dir DIR]
+
+Interleaved rounds; medians; ratios to the raw floor. `--dir` says on which disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import platform
+import secrets
+import sqlite3
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from failsoft.ledger.decide import Go
+from failsoft.ledger.key import identity_of, key_of
+from failsoft.ledger.records import Intent, Settlement
+from failsoft.ledger.states import ClaimState
+from failsoft.stores import open_store
+
+if TYPE_CHECKING:
+    from failsoft.ledger.port import LedgerStore
+
+CALLS = 200
+RESULT = json.dumps({"charge": "ch_1", "amount": 1200, "status": "done", "note": "x" * 120})
+_ROW = ("r1", "pay", "running", "token", json.dumps({"order": 17, "amount": 1200}), 0.0)
+
+
+class Raw:
+    """The floor: one table, one statement and one commit for the intent, the same for the result."""
+
+    def __init__(self, path: Path, synchronous: str, checkpoint_pages: int = 1000) -> None:
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute(f"PRAGMA wal_autocheckpoint = {checkpoint_pages}")
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute(f"PRAGMA synchronous = {synchronous}")
+        self.db.execute(
+            "CREATE TABLE calls (key TEXT PRIMARY KEY, run TEXT, tool TEXT, state TEXT, token TEXT, arguments TEXT,"
+            " at REAL, result TEXT)"
+        )
+
+    def call(self) -> None:
+        key = secrets.token_hex(16)
+        db = self.db
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", (key, *_ROW))
+        db.execute("COMMIT")
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("UPDATE calls SET state = ?, result = ? WHERE key = ?", ("succeeded", RESULT, key))
+        db.execute("COMMIT")
+
+
+def intent_of(number: int, run: str) -> Intent:
+    """A new claim each time, as the harness makes it."""
+    identity = identity_of("pay", {"order": number, "amount": 1200, "text": "two pairs of shoes"})
+    return Intent(
+        key=key_of("default", run, "pay", identity.fingerprint),
+        scope="default",
+        run_id=run,
+        call_id=f"call_{number}",
+        tool="pay",
+        fingerprint=identity.fingerprint,
+        near_fingerprint=identity.near_fingerprint,
+        arguments_hash=identity.arguments_hash,
+        arguments='{"order": 17, "amount": 1200}',
+        owner_token=secrets.token_hex(8),
+        lease_s=61,
+        protected=True,
+    )
+
+
+async def protected_call(store: LedgerStore, number: int, run: str, *, look: bool = True) -> None:
+    """Everything that the ledger costs a call: identity, look, intent, settlement."""
+    intent = intent_of(number, run)
+    if look:
+        assert isinstance(await store.look(intent), Go)
+    assert isinstance(await store.begin(intent), Go)
+    settled = await store.settle(
+        intent.key, intent.owner_token, Settlement(state=ClaimState.SUCCEEDED, result=RESULT)
+    )
+    assert settled.ok
+
+
+async def store_calls(store: LedgerStore, concurrency: int) -> float:
+    """Seconds per call."""
+    run = secrets.token_hex(4)
+    numbers = iter(range(CALLS if concurrency == 1 else 8 * concurrency))
+    count = 0
+
+    async def worker() -> None:
+        nonlocal count
+        for number in numbers:
+            await protected_call(store, number, run)
+            count += 1
+
+    started = time.perf_counter()
+    await asyncio.gather(*(worker() for _ in range(concurrency)))
+    return (time.perf_counter() - started) / count
+
+
+def raw_calls(raw: Raw) -> float:
+    """Seconds per call."""
+    started = time.perf_counter()
+    for _ in range(CALLS):
+        raw.call()
+    return (time.perf_counter() - started) / CALLS
+
+
+async def measure(folder: Path, rounds: int) -> dict[str, list[float]]:
+    """Rounds of each, in turn."""
+    full, normal = Raw(folder / "full.db", "FULL"), Raw(folder / "normal.db", "NORMAL")
+    tuned = Raw(folder / "tuned.db", "FULL", checkpoint_pages=250)
+    store, memory = open_store(f"sqlite:///{folder / 'ledger.db'}"), open_store("memory")
+    seconds: dict[str, list[float]] = {}
+
+    def note(name: str, value: float) -> None:
+        seconds.setdefault(name, []).append(value)
+
+    for _ in range(rounds + 1):
+        note("raw sqlite FULL: intent + result", raw_calls(full))
+        note("raw sqlite FULL, short WAL file", raw_calls(tuned))
+        note("failsoft sqlite, 1 at a time", await store_calls(store, 1))
+        note("failsoft sqlite, 64 at a time", await store_calls(store, 64))
+        note("raw sqlite NORMAL: intent + result", raw_calls(normal))
+        note("failsoft memory, 1 at a time", await store_calls(memory, 1))
+    await store.close()
+    await memory.close()
+    full.db.close()
+    tuned.db.close()
+    normal.db.close()
+    return {name: values[1:] for name, values in seconds.items()}  # the first round warms up
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--dir", default=None)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.dir) as folder:
+        seconds = asyncio.run(measure(Path(folder), options.rounds))
+    floor = "raw sqlite FULL: intent + result"
+    rows = {}
+    for name, values in seconds.items():
+        ratios = [value / base for value, base in zip(values, seconds[floor], strict=True)]
+        rows[name] = {"us": statistics.median(values) * 1e6, "ratio": statistics.median(ratios)}
+    if options.json:
+        print(json.dumps({"machine": platform.platform(), "python": platform.python_version(), "rows": rows}))
+        return
+    for name, row in rows.items():
+        print(f"{name:40} {row['us']:9.1f} µs   {row['ratio']:6.2f} x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""One piece of work on its way to the writer, and how its waiter is woken."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from failsoft.core.errors import AgentError, make_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from failsoft.stores.tables import Tables
+
+__all__ = ["Job", "attempt", "call_safely", "unavailable", "wake", "wake_here"]
+
+_log = logging.getLogger("failsoft.stores")
+
+
+class Job:
+    """A plain class and no record: two are made for every protected call.
+
+    Args:
+        work: Runs inside of a transaction.
+        pending: What the waiter gets where the engine is in trouble and the work is kept.
+        is_kept: Whether the work is tried again until it is durable.
+    """
+
+    __slots__ = ("error", "future", "is_kept", "is_late", "loop", "on_done", "pending", "value", "work")
+
+    def __init__(
+        self,
+        work: Callable[[Tables], Any],
+        *,
+        on_done: Callable[[Any], object] | None = None,
+        pending: Any = None,
+        is_kept: bool = False,
+    ) -> None:
+        self.work = work
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.future: asyncio.Future[Any] | None = None
+        self.on_done = on_done
+        self.pending = pending
+        self.is_kept = is_kept
+        self.is_late = False
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether its waiter went away before it was begun, and nothing is lost by leaving it."""
+        return not self.is_kept and self.future is not None and self.future.cancelled()
+
+
+def attempt(job: Job, tables: Tables) -> None:
+    """Run the work; an `AgentError` is its answer, such as "no such doubt": operations raise before they write."""
+    job.error = None
+    try:
+        job.value = job.work(tables)
+    except AgentError as error:
+        job.error = error
+
+
+def wake(jobs: Iterable[Job]) -> None:
+    """Wake the waiters from another thread: once for each loop, not for each job."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[Any, Any, Any]]] = defaultdict(list)
+    for job in jobs:
+        if job.loop is not None and job.future is not None:
+            loops[job.loop].append((job.future, job.value, job.error))
+    for loop, outcomes in loops.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed, nobody waits
+            loop.call_soon_threadsafe(_settle, outcomes)
+
+
+def wake_here(jobs: Iterable[Job]) -> None:
+    """Wake the waiters of the loop that this runs on."""
+    _settle((job.future, job.value, job.error) for job in jobs)
+
+
+def _settle(outcomes: Iterable[tuple[Any, Any, BaseException | None]]) -> None:
+    for future, value, error in outcomes:
+        if future is None or future.done():
+            continue
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+
+def call_safely(fn: Callable[[Any], object], value: Any) -> None:
+    """Call somebody's callback; what it raises is logged and goes no further."""
+    try:
+        fn(value)
+    except Exception:
+        _log.exception("a callback of the store raised")
+
+
+def unavailable(cause: Exception) -> AgentError:
+    """The claim could not be made durable, so the effect must not begin."""
+    error = make_error(
+        "unavailable",
+        "The ledger cannot be written, so nothing was done.",
+        reason="ledger_unavailable",
+        domain="runtime",
+        effect="none",
+        context={"store": str(cause)},
+    )
+    error.__cause__ = cause
+    return error
