@@ -40,10 +40,13 @@ def make_options(given: dict[str, Any], base: Options | None = None) -> Options:
 
 
 def _words(value: Any, what: str) -> list[str]:
-    words = [value] if isinstance(value, str) else list(value)
+    try:
+        words = [value] if isinstance(value, str) else list(value)
+    except TypeError:
+        words = [value]
     for word in words:
         if not isinstance(word, str) or not word:
-            raise UsageError(f"{what}: wanted words, got {word!r}")
+            raise UsageError(f"{what}: wanted words, got {word!r}\n\nhint: such as {what}=['a', 'b']")
     return words
 
 

@@ -28,10 +28,10 @@ class _FromInstance:
     fn: Callable[..., Any]
     model: type[BaseModel]
     parameter: str
-    context: str | None
+    hidden: frozenset[str]
 
     def __call__(self, **values: Any) -> Any:
-        extra = {self.context: values.pop(self.context)} if self.context in values else {}
+        extra = {name: values.pop(name) for name in self.hidden if name in values}
         extra[self.parameter] = self.model.model_construct(**values)
         return self.fn(**extra)
 
@@ -62,14 +62,8 @@ class ModelSource:
         check_key(options, self.signature, label)
         hidden = hidden_names(options, self.signature)
         instance = self._instance_parameter(hidden)
-        context = self.signature.context_parameter
         if instance is None:
             check_keywords(label, self.signature, hidden, tuple(self.model.model_fields))
-        elif options.idempotency_key:
-            raise UsageError(
-                f"tool {label!r}: a function that takes the whole {self.model.__name__} takes no key beside it"
-                "\n\nhint: read failsoft.current().idempotency_key, or take the fields as keywords"
-            )
         if clash := hidden & set(self.model.model_fields):
             raise UsageError(
                 f"tool {label!r}: {min(clash)!r} is a field of {self.model.__name__}, so the model would see it"
@@ -87,8 +81,8 @@ class ModelSource:
             defaults=defaults_of_model(self.model),
             names=tuple(self.model.model_fields),
             hidden=hidden,
-            context_parameter=context,
-            body=None if instance is None else _FromInstance(self.fn, self.model, instance, context),
+            context_parameter=self.signature.context_parameter,
+            body=None if instance is None else _FromInstance(self.fn, self.model, instance, hidden),
         )
 
     def _instance_parameter(self, hidden: frozenset[str]) -> str | None:

@@ -84,14 +84,15 @@ class Source(Protocol):
 
 def own_name(fn: Callable[..., Any]) -> str | None:
     """The name that a callable brings along; None where it has none that could be shown."""
-    for item in (fn, plain_function(fn) if not hasattr(fn, "__name__") else fn, type(fn)):
-        name = getattr(item, "__name__", None)
-        if name is not None and name not in ("<lambda>", "__call__", "partial"):
-            return str(name)
-    return None
+    inner = plain_function(fn) if not hasattr(fn, "__name__") else fn
+    name = getattr(inner, "__name__", None)
+    if name == "__call__":
+        return type(fn).__name__
+    return None if name == "<lambda>" else name
 
 
 def docs_of(fn: Callable[..., Any]) -> Docs:
+    """The docstring of a function, or of the class of a callable object."""
     if inspect.isroutine(fn):
         return read_docs(fn.__doc__)
     plain = plain_function(fn)
@@ -102,6 +103,16 @@ def docs_of(fn: Callable[..., Any]) -> Docs:
 
 
 def check_key(options: Options, signature: Signature, label: str) -> None:
+    """Whether the parameters that the runtime fills are there, each for one thing.
+
+    Raises:
+        UsageError: The key's parameter is not there or takes the context, or two parameters take the context.
+    """
+    contexts = [item.name for item in signature.parameters if item.is_context]
+    if len(contexts) > 1:
+        raise UsageError(
+            f"tool {label!r}: {' and '.join(contexts)} both take the CallContext\n\nhint: keep one of them"
+        )
     key = options.idempotency_key
     names = [item.name for item in signature.parameters]
     if key is not None and key not in names and not signature.takes_any:
@@ -117,6 +128,7 @@ def check_key(options: Options, signature: Signature, label: str) -> None:
 
 
 def hidden_names(options: Options, signature: Signature) -> frozenset[str]:
+    """The parameters that the runtime fills and the model does not see."""
     return frozenset(name for name in (signature.context_parameter, options.idempotency_key) if name)
 
 
