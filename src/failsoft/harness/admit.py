@@ -53,6 +53,7 @@ def _read(call: LiveCall, plan: Plan, arguments: Any) -> Plan:
     values, repairs = plan.reader.parse_values(arguments, call.truncated)
     if repairs:
         call.repairs += repairs
+        call.notable = True
     call.values = values
     if plan.plain:
         return plan
@@ -86,6 +87,7 @@ def _resolve(call: LiveCall, name: str) -> Plan:
         raise registry.unknown_tool_error(name)
     if resolution.repaired is not None:
         call.repairs += (resolution.repaired,)
+        call.notable = True
     return call.shared.plans[resolution.tool.name]
 
 

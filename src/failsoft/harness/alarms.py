@@ -19,15 +19,24 @@ __all__ = ["Alarm", "AlarmQueue", "AlarmQueues"]
 
 
 class Alarm:
-    """One attempt that must end by `due`, in the task that it may cancel."""
+    """What must end by `due`, in a task that it may cancel. A base of the live call: an object of its own cost 0.3 µs.
 
-    __slots__ = ("_before", "due", "fired", "task")
+    One attempt at a time: `set` before its body, `settle` after it. Whoever fires takes the alarm out of its queue first,
+    so that an alarm of an ended attempt never reaches the next one.
+    """
 
-    def __init__(self, task: asyncio.Task[Any], due: float) -> None:
+    fired: bool = False
+    task: asyncio.Task[Any]
+    due: float
+    _cancels_before: int
+
+    def set(self, task: asyncio.Task[Any], due: float) -> None:
+        """Begin an attempt."""
         self.task = task
         self.due = due
-        self.fired = False
-        self._before = task.cancelling()
+        self._cancels_before = task.cancelling()
+        if self.fired:
+            self.fired = False
 
     def fire(self) -> None:
         """Cancel the task, once."""
@@ -45,24 +54,20 @@ class Alarm:
         Without a cancel of ours, any pending request counts as the caller's: taking one for a leaked error of the
         tool's would swallow it.
         """
-        return self.task.cancelling() > (self._before if self.fired else 0)
+        return self.task.cancelling() > (self._cancels_before if self.fired else 0)
 
 
 class AlarmQueue:
     """All armed attempts of one time-out value on one loop; insertion order is due order."""
 
-    __slots__ = ("_loop", "_now", "_pending", "_ticking")
+    __slots__ = ("_now", "_pending", "_ticking", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, now: Callable[[], float]) -> None:
-        self._loop = weakref.ref(loop)
+        self.loop = weakref.ref(loop)
         self._now = now
         self._pending: dict[Alarm, None] = {}
         # A flag and not the handle: a handle holds its loop, and this queue must not keep a closed loop alive.
         self._ticking = False
-
-    def belongs_to(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether this is the queue of that loop."""
-        return self._loop() is loop
 
     def arm(self, alarm: Alarm, loop: asyncio.AbstractEventLoop) -> None:
         """Watch one attempt."""
@@ -77,7 +82,7 @@ class AlarmQueue:
 
     def _fire(self) -> None:
         self._ticking = False
-        loop, now = self._loop(), self._now()
+        loop, now = self.loop(), self._now()
         # A copy: `next(iter(dict))` in a loop is quadratic over the places of removed entries.
         for alarm in list(self._pending):
             if alarm.due > now:
@@ -105,7 +110,7 @@ class AlarmQueues:
     def of(self, loop: asyncio.AbstractEventLoop) -> AlarmQueue:
         """The queue of that loop."""
         last = self._last  # read once: another thread may replace it
-        if last is not None and last.belongs_to(loop):
+        if last is not None and last.loop() is loop:
             return last
         with self._lock:
             queue = self._queues.get(loop)

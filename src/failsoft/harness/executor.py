@@ -10,11 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from failsoft.core.context import current_call
-from failsoft.core.errors import AgentError, UsageError
+from failsoft.core.errors import AgentError
 from failsoft.harness.admit import admit, ask_approval
 from failsoft.harness.claim import KnownAnswer, claim
 from failsoft.harness.guard import guard
-from failsoft.harness.report import report_cancelled, report_failure, report_success, report_surprise
+from failsoft.harness.report import (
+    report_cancelled,
+    report_failure,
+    report_passed,
+    report_plainly,
+    report_success,
+    report_surprise,
+)
 
 if TYPE_CHECKING:
     from failsoft.core.results import ToolResult
@@ -42,13 +49,13 @@ async def execute(call: LiveCall) -> ToolResult:
             if known is not None:
                 return known
         value = await guard(call)
-        return await report_success(call, value)
+        return report_plainly(call, value) if plan.quiet else await report_success(call, value)
     except AgentError as error:
         return await report_failure(call, error)
     except KnownAnswer as answer:
         return answer.result
-    except call.shared.passthrough + (UsageError,) as exc:
-        await report_cancelled(call, exc)
+    except call.shared.raised as exc:
+        await report_passed(call, exc)
         raise
     except Exception as exc:
         return await report_surprise(call, exc)

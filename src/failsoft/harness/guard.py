@@ -20,22 +20,27 @@ from failsoft.policies.retry import RetryDecision
 from failsoft.policies.retry import decide as decide_retry
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from failsoft.harness.live import LiveCall
     from failsoft.policies import BreakerState
 
 __all__ = ["guard"]
 
 
-async def guard(call: LiveCall) -> Any:
-    """The value of the call, by whatever its policies allow.
+def guard(call: LiveCall) -> Coroutine[Any, Any, Any]:
+    """The coroutine that gives the value of the call, by whatever its policies allow.
 
-    Raises:
+    It raises:
         AgentError: Everything failed; the last attempt's error.
         KnownAnswer: Somebody else had made the same call.
         BaseException: As `execute`.
     """
-    if call.plan.fallback is None:
-        return await _attempts(call)
+    return _attempts(call) if call.plan.fallback is None else _with_fallback(call)
+
+
+async def _with_fallback(call: LiveCall) -> Any:
+    """The attempts, and what stands in for them when they have failed."""
     try:
         return await _attempts(call)
     except AgentError as error:
@@ -58,10 +63,10 @@ async def _attempts(call: LiveCall) -> Any:
         try:
             if plan.gates is not None:
                 await plan.gates.enter(call)
-                now = call.clock.monotonic()
+                now = call.shared.monotonic()
             if call.claim is not None and not call.claim.begun:
                 await begin(call)
-                now = call.clock.monotonic()
+                now = call.shared.monotonic()
             call.attempt += 1
             value = await invoke(call, now)
         except plan.passing:
@@ -73,7 +78,7 @@ async def _attempts(call: LiveCall) -> Any:
             _let_go(call, breaker)
             raise
         else:
-            end = call.clock.monotonic()
+            end = call.shared.monotonic()
             if breaker is not None:
                 breaker.success(call.permit, end - now, end)
             if call.slot is not None:
@@ -90,7 +95,7 @@ async def _after_failure(
     Raises:
         AgentError: There is no next attempt.
     """
-    now = call.clock.monotonic()
+    now = call.shared.monotonic()
     call.tries += 1
     if breaker is not None:
         _count(call, breaker, error, began, now)
@@ -102,7 +107,7 @@ async def _after_failure(
     call.shared.tell(call, EventName.RETRY_SCHEDULED, wait_s=decision.delay_s, kind=str(error.kind))
     if decision.delay_s > 0:
         await call.clock.sleep(decision.delay_s)
-    return call.clock.monotonic()
+    return call.shared.monotonic()
 
 
 def _count(call: LiveCall, breaker: BreakerState, error: AgentError, began: float, now: float) -> None:

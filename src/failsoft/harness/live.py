@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.core.calls import Attempt
 from failsoft.core.context import CallContext
+from failsoft.harness.alarms import Alarm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from failsoft.core.calls import Repair
+    from failsoft.core.clock import Clock
     from failsoft.core.errors import AgentError
     from failsoft.core.results import Content, ToolResult
     from failsoft.harness.claim import Claim
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["LiveCall"]
 
 
-class LiveCall(CallContext):
+class LiveCall(CallContext, Alarm):
     """All state of one call; dies with it. Class-level values are what a plain call never has to set."""
 
     plan: Plan
@@ -38,6 +40,7 @@ class LiveCall(CallContext):
     hard_deadline: float = float("inf")
     runs_on: bool = False
     late: bool = False
+    notable: bool = False
     recorded_at: float | None = None
     degraded_age_s: float | None = None
     tries: int = 0
@@ -53,13 +56,29 @@ class LiveCall(CallContext):
         self.shared = shared
         self.name = name
         self.arguments = arguments
-        self.clock = shared.clock
         self._id = id
         self.started_at = now
 
     def render(self, result: ToolResult) -> tuple[Content, int]:
         """The content of a result for the model, and how many characters were cut from it."""
         return self.shared.render(self, result)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the tool changes nothing; False while it is not known which tool it is."""
+        plan = getattr(self, "plan", None)
+        return plan is not None and plan.read_only
+
+    @property
+    def grace_s(self) -> float:
+        """Seconds for settling after a cancel."""
+        plan = getattr(self, "plan", None)
+        return 1.0 if plan is None else plan.grace_s
+
+    @property
+    def clock(self) -> Clock:  # type: ignore[override]
+        """The harness's clock."""
+        return self.shared.clock
 
     def release(self) -> None:
         """Give the bulkhead's place back, where there is one."""
@@ -78,4 +97,5 @@ class LiveCall(CallContext):
             wait_s=wait_s,
         )
         self.history += (attempt,)
+        self.notable = True
         self.queued_s = 0.0

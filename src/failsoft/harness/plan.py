@@ -60,6 +60,7 @@ class Plan:
         "plain",
         "policy",
         "protected",
+        "quiet",
         "read_only",
         "reader",
         "redirects",
@@ -108,6 +109,7 @@ class Plan:
         self.redirects = False
         self.passing: tuple[type[BaseException], ...] = ()
         # The hot path asks one question instead of four.
+        self.quiet = not self.claims and not (policy.fallback is not None and policy.fallback.remembers)
         self.plain = self.context_parameter is None and self.key_parameter is None and not self.roles
 
     def breaker_for(self, values: Mapping[str, Any], now: float) -> BreakerState | None:

@@ -23,46 +23,54 @@ if TYPE_CHECKING:
     from failsoft.core.errors import AgentError
     from failsoft.harness.live import LiveCall
 
-__all__ = ["report_cancelled", "report_failure", "report_success", "report_surprise"]
+__all__ = [
+    "report_cancelled",
+    "report_failure",
+    "report_passed",
+    "report_plainly",
+    "report_success",
+    "report_surprise",
+]
 
 log = logging.getLogger("failsoft")
 
-# Shown as they are: no rendering can cut or change them, so it may wait until somebody asks for the content.
-_SHORT = (int, float, bool, type(None))
 
-
-async def report_success(call: LiveCall, value: Any) -> ToolResult:
-    """The result of a call that has a value."""
-    shared, plan = call.shared, call.plan
-    duration_s = call.clock.monotonic() - call.started_at
-    result = _success(call, value, duration_s)
-    if not (isinstance(value, str) and len(value) <= (plan.max_chars or 0)) and type(value) not in _SHORT:
-        await shared.keep_cut(call, result)
-    if plan.last_good is not None:
-        remember_good(call, value)
-    if call.claim is not None:
-        await _settled(call, ledger.settle_success(call, result))
-        ledger.close_flight(call, result)
-    if shared.events.wants(logging.INFO):
+def report_plainly(call: LiveCall, value: Any) -> ToolResult:
+    """The result of a call whose value needs no ledger and no memory; text that may be cut is rendered on demand."""
+    shared = call.shared
+    duration_s = shared.monotonic() - call.started_at
+    late = call.late or call.started_at + duration_s > call.deadline
+    if late or call.notable:
+        result: ToolResult = _notable(call, value, duration_s, late)
+    else:
+        result = ToolResult(value, call, call.attempt, duration_s)
+    if shared.wants(logging.INFO):
         shared.tell(call, EventName.CALL_FINISHED, duration_s=duration_s, degraded_by=call.degraded_by)
     return result
 
 
-def _success(call: LiveCall, value: Any, duration_s: float) -> ToolResult:
-    late = call.late or call.started_at + duration_s > call.deadline
-    if call.repairs or late or call.degraded_by is not None or call.history:
-        return DetailedResult(
-            value,
-            call,
-            call.attempt,
-            duration_s,
-            repairs=call.repairs,
-            late=late,
-            degraded=call.degraded_by is not None,
-            degraded_by=call.degraded_by,
-            history=call.history,
-        )
-    return ToolResult(value, call, call.attempt, duration_s)
+async def report_success(call: LiveCall, value: Any) -> ToolResult:
+    """The result of a call that has a value, settled in the ledger."""
+    result = report_plainly(call, value)
+    remember_good(call, value)
+    if call.claim is not None:
+        await _settled(call, ledger.settle_success(call, result))
+        ledger.close_flight(call, result)
+    return result
+
+
+def _notable(call: LiveCall, value: Any, duration_s: float, late: bool) -> DetailedResult:
+    return DetailedResult(
+        value,
+        call,
+        call.attempt,
+        duration_s,
+        repairs=call.repairs,
+        late=late,
+        degraded=call.degraded_by is not None,
+        degraded_by=call.degraded_by,
+        history=call.history,
+    )
 
 
 async def report_failure(call: LiveCall, error: AgentError) -> ToolResult:
@@ -118,22 +126,31 @@ async def report_surprise(call: LiveCall, exc: Exception) -> ToolResult:
 
 async def report_cancelled(call: LiveCall, exc: BaseException) -> None:
     """Settle a call that was cut off, within the grace, and leave its result on `exc` for `interrupted_results`."""
-    if not hasattr(call, "plan"):
-        return
-    acted = call.started and not call.plan.read_only
-    effect = Effect.POSSIBLE if acted or call.runs_on else Effect.NONE
+    acted = call.started and not call.read_only
+    await _settle_cut_off(call, exc, Effect.POSSIBLE if acted or call.runs_on else Effect.NONE)
+
+
+async def report_passed(call: LiveCall, exc: BaseException) -> None:
+    """Settle a call whose body raised a host framework's control flow: that says "not yet", so nothing has happened,
+    unless the body said otherwise by `acted()`."""
+    await _settle_cut_off(call, exc, Effect.POSSIBLE if call.has_acted else Effect.NONE)
+
+
+async def _settle_cut_off(call: LiveCall, exc: BaseException, effect: Effect) -> None:
+    maybe = effect is Effect.POSSIBLE
     text = (
         "The call was cancelled; it may have taken effect."
-        if acted
+        if maybe
         else "The call was cancelled; nothing was done."
     )
+    error = Cancelled(text, effect=effect)
     try:
-        result = await shielded(report_failure(call, Cancelled(text, effect=effect)), call.plan.grace_s)
+        result: ToolResult = await shielded(report_failure(call, error), call.grace_s)
     except (
         BaseException
     ) as again:  # a second cancel, or the grace is over: what is not settled becomes a doubt
         log.debug("settling a cancelled call of %s was cut off: %r", call.name, again)
-        result = failure_result(call, Cancelled(text, effect=effect))
+        result = failure_result(call, error)
     try:
         setattr(exc, RESULT_OF, result)
     except AttributeError:  # an exception with slots

@@ -6,6 +6,7 @@ import datetime
 import logging
 from typing import TYPE_CHECKING, Any
 
+from failsoft.core.errors import UsageError
 from failsoft.core.events import LEVELS, Event, EventName
 from failsoft.core.results import DetailedResult
 from failsoft.harness import claim as ledger
@@ -55,12 +56,14 @@ class Shared:
     ) -> None:
         self.name, self.clock, self.rng, self.store = name, clock, rng, store
         self.classifier, self.feedback, self.redactor, self.events = classifier, feedback, redactor, events
+        self.monotonic, self.wants = clock.monotonic, events.wants
         self.approve, self.passthrough, self.builtins = approve, passthrough, builtins
         self.registry: Registry
         self.plans: dict[str, Plan] = {}
         self.flights: dict[str, Claim] = {}
         self.zombies: dict[int, LiveCall] = {}
         self.closing = False
+        self.raised: tuple[type[BaseException], ...] = (*passthrough, UsageError)
         self.passing: tuple[type[BaseException], ...] = (ledger.KnownAnswer, *passthrough)
         self.run_budget: RetryBudget | None = None
         self._logged: set[object] = set()
@@ -151,17 +154,12 @@ class Shared:
                 result.error, call=result.call, tool=tool, attempts=result.attempts
             ), 0
         rendered = render_value(result.value, max_chars=None if plan is None else plan.max_chars)
-        return _with_notes(_notes(call, result), rendered.content), rendered.cut
-
-    async def keep_cut(self, call: LiveCall, result: ToolResult) -> None:
-        """Render now, and keep the whole text where something was cut, so that the model can read on."""
-        rendered = render_value(result.value, max_chars=call.plan.max_chars)
         content = rendered.content
-        if rendered.cut and rendered.full is not None and self.builtins:
-            handle = await self.store.put_blob(call.scope, call.run_id, rendered.full)
+        if rendered.full is not None and self.builtins:
+            handle = self.store.put_blob_soon(call.scope, call.run_id, rendered.full)
             start = len(rendered.full) - rendered.cut
             content = _appended(content, f"\n[read on with read_more(handle={handle!r}, start={start})]")
-        result._content = _with_notes(_notes(call, result), content), rendered.cut
+        return _with_notes(_notes(call, result), content), rendered.cut
 
     # ---- doubts and zombies ----
 

@@ -38,14 +38,12 @@ class LogSink:
         logger: The logger, or its name.
     """
 
-    __slots__ = ("_logger",)
+    __slots__ = ("_logger", "wants")
 
     def __init__(self, logger: str | logging.Logger = "failsoft") -> None:
         self._logger = logging.getLogger(logger) if isinstance(logger, str) else logger
-
-    def wants(self, level: int) -> bool:
+        self.wants = self._logger.isEnabledFor
         """Whether an event of this level would be written; cheap, to be asked before an event is made."""
-        return self._logger.isEnabledFor(level)
 
     def __call__(self, event: Event) -> None:
         """Write one event, if its level is wanted. The text is made only when a handler takes it."""
