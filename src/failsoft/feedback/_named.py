@@ -118,10 +118,10 @@ def _spoken_span(text: str, at: int, end: int) -> Span | None:
     if found is None or not looks_random(found[0]):
         return None
     token = found[0].rstrip(".")
+    name = _name(text, at, end)
+    is_secret = is_secret_name(name) or is_secret_name(name.rpartition(" ")[2])
     # A bare "key" may be a row's key, and a row's id is what the model needs.
-    if not is_secret_name(_name(text, at, end)) and (
-        _UUID.fullmatch(token) or _HEX.fullmatch(token) or len(token) < 20
-    ):
+    if not is_secret and (_UUID.fullmatch(token) or _HEX.fullmatch(token) or len(token) < 20):
         return None
     return Span(found.start(), found.start() + len(token), "secret")
 

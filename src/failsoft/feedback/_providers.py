@@ -42,7 +42,7 @@ PROVIDER_KEYS: tuple[tuple[str, str, str, int], ...] = (
     ("GitHub", "github_pat_", _RUN, 12),
     ("GitLab", "glpat-", _DOTTED, 12),
     ("GitLab", "gldt-", _RUN, 12),
-    ("Slack", "xox", r"[a-z]-[A-Za-z0-9\-]", 8),
+    ("Slack", "xox", r"[a-z]-[A-Za-z0-9\-]", 10),
     ("Slack", "xapp-", _RUN, 12),
     ("Slack", "hooks.slack.com/services/", r"[A-Za-z0-9/]", 8),
     ("Discord", "/api/webhooks/", r"[A-Za-z0-9_\-/]", 20),
@@ -71,7 +71,7 @@ _TAILS = tuple(
     (literal, re.compile(f"{chars}{{{least},}}+" if chars.count("[") == 1 else chars + f"{{{least},}}+"))
     for _, literal, chars, least in PROVIDER_KEYS
 )
-_MIN_KEY_CHARS = 12
+_MIN_KEY_CHARS = 15
 _WHOLE_MARKS = ("/", ".")  # literals that may stand in the middle of an address
 _TELEGRAM = re.compile(r"[0-9]{8,10}+:AA[A-Za-z0-9_\-]{30,40}+")
 
