@@ -41,7 +41,9 @@ class _Trip:
         self.leases: dict[int, float] = {}
 
     def blocked_s(self, now: float) -> float:
-        """Seconds until the opening ends; a clock that went back does not make it longer."""
+        """Seconds until the opening ends; a clock that went back does not make it longer, nor begin it again."""
+        if self.state != "open":
+            return 0.0
         if self.until - now > self.open_s:
             self.until = now + self.open_s
         return self.until - now

@@ -31,6 +31,7 @@ StopReason = Literal[
     "not_retryable",
     "not_repeatable",
     "already_yielded",
+    "off",
     "attempts_used",
     "deadline",
     "hint_beyond_deadline",
@@ -194,7 +195,9 @@ def decide(
     if yielded:
         return RetryDecision(why="already_yielded")
     options = None if retry is None else retry.of_kind(error.kind)
-    if options is None or attempt >= options.max_attempts:
+    if options is None or options.max_attempts == 1:
+        return RetryDecision(why="off")
+    if attempt >= options.max_attempts:
         return RetryDecision(why="attempts_used")
     hint_s = error.retry_after_s or 0.0
     if hint_s >= remaining_s and hint_s > 0:
