@@ -23,6 +23,11 @@ def failure_of(call: LiveCall, exc: Exception) -> AgentError:
     error = exc if isinstance(exc, AgentError) else call.shared.classifier.classify(exc)
     changes: dict[str, object] = {}
     effect = _proved_effect(call, error, own=error is exc)
+    if effect is Effect.POSSIBLE:
+        call.may_have_acted = True
+    elif call.may_have_acted and effect is Effect.NONE:
+        # "Already there", "not found" or "refused" may be the echo of an earlier attempt that did go through.
+        effect = Effect.POSSIBLE
     if effect is not error.effect:
         changes["effect"] = effect
     partial = getattr(exc, PARTIAL, None)

@@ -142,9 +142,7 @@ def _effective(tools: Registry, policy: Policy, policies: Mapping[str, Policy]) 
             name=tool.name, annotations=tool.annotations, streams=tool.is_generator or tool.is_async_generator
         )
         checked[tool.name] = (resolve(DEFAULTS, policy, layer, standing=standing), facts)
-    for name, hints in stack.check_all(checked).items():
-        for hint in hints:
-            warnings.warn(f"tool {name!r}: {hint}", HarnessWarning, stacklevel=5)
+    stack.check_all(checked)
     return {name: effective for name, (effective, _) in checked.items()}
 
 

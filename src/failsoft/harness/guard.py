@@ -81,6 +81,8 @@ async def _attempts(call: LiveCall) -> Any:
             end = call.shared.monotonic()
             if breaker is not None:
                 breaker.success(call.permit, end - now, end)
+            if end > call.due:  # it never suspended, or swallowed its cancel: a value that came is a value
+                call.late = call.notable = True
             if call.slot is not None:
                 call.release()
             return value

@@ -39,9 +39,8 @@ def report_plainly(call: LiveCall, value: Any) -> ToolResult:
     """The result of a call whose value needs no ledger and no memory; text that may be cut is rendered on demand."""
     shared = call.shared
     duration_s = shared.monotonic() - call.started_at
-    late = call.late or call.started_at + duration_s > call.deadline
-    if late or call.notable:
-        result: ToolResult = _notable(call, value, duration_s, late)
+    if call.notable:
+        result: ToolResult = _notable(call, value, duration_s)
     else:
         result = ToolResult(value, call, call.attempt, duration_s)
     if shared.wants(logging.INFO):
@@ -59,14 +58,14 @@ async def report_success(call: LiveCall, value: Any) -> ToolResult:
     return result
 
 
-def _notable(call: LiveCall, value: Any, duration_s: float, late: bool) -> DetailedResult:
+def _notable(call: LiveCall, value: Any, duration_s: float) -> DetailedResult:
     return DetailedResult(
         value,
         call,
         call.attempt,
         duration_s,
         repairs=call.repairs,
-        late=late,
+        late=call.late,
         degraded=call.degraded_by is not None,
         degraded_by=call.degraded_by,
         history=call.history,
