@@ -90,8 +90,9 @@ class BreakerSite:
         rng: Randomness for the length of an opening.
         name: The tool.
         lease_s: How long a probe may take, where the options do not say.
-        listener: Told of each change, outside of any lock, in the thread of the call that caused it. What it raises is
-            logged once and reaches nobody.
+        listener: Told of each change, outside of any lock, in the thread of the call that caused it. Two threads may
+            tell two changes the other way round: `generation` has the order. What it raises is logged once and
+            reaches nobody.
     """
 
     __slots__ = ("_grumbled", "lease_s", "listener", "mask", "min_calls", "name", "options", "rng", "slow_s")
