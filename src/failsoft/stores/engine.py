@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -106,12 +105,16 @@ class EngineStore(ABC):
 
     async def put_blob(self, scope: str, run_id: str | None, text: str) -> str:
         """See `LedgerStore.put_blob`."""
-        return await self._run(partial(operations.put_blob, scope=scope, run_id=run_id, text=text))
+        handle = operations.new_handle()
+        await self._run(partial(operations.put_blob, handle=handle, scope=scope, run_id=run_id, text=text))
+        return handle
 
     def put_blob_soon(self, scope: str, run_id: str | None, text: str) -> str:
         """See `LedgerStore.put_blob_soon`."""
-        handle = f"out_{secrets.token_hex(8)}"
-        self._run_soon(lambda tables: tables.put_blob(handle, scope, run_id, text, tables.now()), None)
+        handle = operations.new_handle()
+        self._run_soon(
+            partial(operations.put_blob, handle=handle, scope=scope, run_id=run_id, text=text), None
+        )
         return handle
 
     async def get_blob(self, handle: str, scope: str, run_id: str | None) -> str | None:

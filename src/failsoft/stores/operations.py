@@ -31,6 +31,7 @@ __all__ = [
     "go",
     "look",
     "needs_writing",
+    "new_handle",
     "put_blob",
     "recover",
     "renew",
@@ -163,11 +164,14 @@ def resolve(
     return _close(tables, found, said, by, evidence, now, result)
 
 
-def put_blob(tables: Tables, scope: str, run_id: str | None, text: str) -> str:
-    """Keep a text under a new handle that cannot be guessed."""
-    handle = f"out_{secrets.token_hex(8)}"
-    tables.put_blob(handle, scope, run_id, text, tables.now())
-    return handle
+def new_handle() -> str:
+    """A handle that cannot be guessed."""
+    return f"out_{secrets.token_hex(8)}"
+
+
+def put_blob(tables: Tables, handle: str, scope: str, run_id: str | None, text: str) -> None:
+    """Keep a text."""
+    tables.put_blob(handle, scope, run_id, to_utf8(text), tables.now())
 
 
 def _storable(settlement: Settlement) -> Settlement:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from failsoft.ledger.decide import decide
+from failsoft.ledger.decide import Go, Replay, decide
 from failsoft.stores import operations
 from failsoft.stores.engine import EngineStore
 from failsoft.stores.schema import migrate
@@ -83,7 +83,10 @@ class SQLiteStore(EngineStore):
         if found is not None:
             now = self._wall()
             verdict = decide(found, intent, now)
-            if not operations.needs_writing(found, verdict, now):
+            # An old read that lets a call go or replays it is harmless: `begin` looks again, a success stays one. One
+            # that refuses must know what this process has queued, such as the end of the claim that it met.
+            is_certain = isinstance(verdict, (Go, Replay)) or self._writer.is_idle
+            if is_certain and not operations.needs_writing(found, verdict, now):
                 return verdict
         return await super().look(intent)
 

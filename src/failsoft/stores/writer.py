@@ -135,6 +135,7 @@ class Writer:
         self._may_block = may_block
         self._pace = Pace()
         self._queue: SimpleQueue[Job] = SimpleQueue()
+        self._queued = 0  # in the queue, or being worked on by the thread
         self._kept: list[Job] = []
         self._starting = threading.Lock()
         self._at_work = threading.Lock()  # held by whoever uses the connection
@@ -145,6 +146,11 @@ class Writer:
         self._is_closed = False
         self._pid = os.getpid()
         atexit.register(_flush_at_exit, weakref.ref(self))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is queued or being tried again."""
+        return self._queued == 0 and not self._kept
 
     async def run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
         """Run `work` and wait until it is durable.
@@ -210,9 +216,9 @@ class Writer:
         return not thread.is_alive()
 
     def _is_quick(self) -> bool:
-        if self._connection is None or not self._may_block or self._is_closed or self._kept:
+        if self._connection is None or not self._may_block or self._is_closed or not self.is_idle:
             return False
-        return self._queue.empty() and self._pace.is_quick(monotonic()) and self._pid == os.getpid()
+        return self._pace.is_quick(monotonic()) and self._pid == os.getpid()
 
     def _lane_of(self, loop: asyncio.AbstractEventLoop) -> _Lane:
         lane: _Lane | None = getattr(self._here, "lane", None)
@@ -263,6 +269,7 @@ class Writer:
                 "hint: open the store, or make the Harness, in the child"
             )
         with self._starting:
+            self._queued += 1
             self._queue.put(job)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
@@ -270,11 +277,13 @@ class Writer:
 
     def _work(self) -> None:
         while True:
-            batch = self._take()
+            taken = self._take()
+            batch = [job for job in taken if not job.is_dropped]
             if batch or self._kept:
                 with self._at_work:
                     self._do(batch)
             with self._starting:
+                self._queued -= len(taken)
                 if self._is_closed and self._queue.empty():
                     with self._at_work:
                         self._give_up()
@@ -289,7 +298,7 @@ class Writer:
                 batch.append(self._queue.get_nowait())
         except Empty:
             pass
-        return [job for job in batch if not job.is_dropped]
+        return batch
 
     def _do(self, batch: list[Job]) -> None:
         """All of it in one transaction; where one piece of work breaks that, each in its own."""
