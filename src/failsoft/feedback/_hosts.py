@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["address_spans", "host_spans", "user_spans"]
 
 _IPV4 = re.compile(r"\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])(?::[0-9]{1,5}+)?")
-_OCTET_BEFORE = re.compile(r"(?<![\w.\-])[0-9]{1,3}$")
+_OCTET_BEFORE = re.compile(r"(?<![\w.])(?<![A-Za-z_]-)[0-9]{1,3}$")
 _VERSION_BEFORE = re.compile(r"version[ =:]{1,2}$", re.IGNORECASE)
 _IPV6 = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{0,37}(?:%\w{1,16})?")
 _IPV6_BEFORE = re.compile(r"(?<![\w.:\-])\[?([0-9A-Fa-f:]{0,39})$")
@@ -46,6 +46,11 @@ _HOST_MARKS = ("host", "server", "broker", "node")
 _NAMED_HOST = re.compile(
     r"(?:server at|host ?name|hostaddr|host|server|broker|node)"
     r"(?:(?:[ ]?[=:][ ]?|[ ])[\"'](?P<quoted>[A-Za-z0-9_.\-]{1,253})[\"']|=(?P<bare>[A-Za-z0-9_.\-]{1,253}))",
+    re.IGNORECASE,
+)
+_RESOLVED = re.compile(
+    r"(?:ENOTFOUND|EAI_AGAIN)[ ]([A-Za-z0-9][A-Za-z0-9_.\-]{0,252}+)"
+    r"|(?:hostname|lookup)[ ]([A-Za-z0-9][A-Za-z0-9_.\-]{0,252}+)(?=:| on )",
     re.IGNORECASE,
 )
 _USER_MARKS = ("user", "role", "account", "principal")
@@ -83,6 +88,12 @@ def host_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
         elif is_connection or is_internal_host(host):
             yield Span(found.start(group), found.end(group), "host")
 
+    if "host" in lowered or "getaddrinfo" in lowered:
+        for found in _after_marks(text, lowered, ("enotfound", "eai_again", "hostname", "lookup"), _RESOLVED):
+            group = 1 if found[1] else 2
+            if is_internal_host(found[group]) and not keep.has(found[group]):
+                yield Span(found.start(group), found.end(group), "host")
+
 
 def user_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
     """Names of accounts, where a word like `user` calls them that."""
@@ -118,7 +129,9 @@ def _ipv4_spans(text: str, keep: Keep) -> Iterator[Span]:
             continue
         start, end = first.start(), found.end()
         after = text[end : end + 2]
-        if after[:1].isalnum() or after[:1] in ("_", "-") or (after[:1] == "." and after[1:].isdigit()):
+        if after[:1].isalnum() or after[:1] == "_" or (after[:1] == "-" and after[1:].isalpha()):
+            continue
+        if after[:1] == "." and after[1:].isdigit():
             continue
         address = text[start:end].partition(":")[0]
         if _VERSION_BEFORE.search(text, max(0, start - 10), start):

@@ -77,6 +77,8 @@ def _value_span(text: str, at: int, end: int) -> Span | None:
     # A cookie's value goes to the end of its line.
     is_cookie = name.lower().endswith(("cookie", "cookies"))
     found = (_LINE_END if is_cookie else _BARE).match(text, sign.end())
+    if "=" not in sign[0] and text[max(0, end - len(name) - 1)] in "/\\":
+        return None  # the end of a path, and what is said of it
     if not found or not found[0] or _is_prose(found[0], name, sign[0]):
         return None
     return Span(sign.end(), found.end(), "secret")
@@ -137,7 +139,9 @@ def _is_prose(value: str, name: str, sign: str) -> bool:
     if sign.strip() != ":" or sign[-1] not in " \t":
         return False
     word = value.rstrip(".!?").lower()
-    if lower.endswith(("token", "secret", "auth", "signature")):
+    # "Unexpected token: x" is about a word; `X-Auth-Token: x` is a header.
+    bare = lower.rpartition(" ")[2]
+    if bare in ("token", "secret", "auth", "signature"):
         return len(value) < 8 or not looks_random(value)
     return word in _PROSE
 

@@ -108,6 +108,9 @@ def _without_type(text: str) -> str:
     """`requests.exceptions.ConnectionError: refused` is told as `refused`."""
     while (found := _TYPE.match(text)) and found.end() < len(text):
         text = text[found.end() :].lstrip()
+        if found[0] == "KeyError: ":
+            # Its text is the key alone, which says nothing without the class.
+            return f"missing key {text}"
     return text
 
 
