@@ -46,19 +46,20 @@ def find_calls(message: Any) -> list[Found]:
         message = get(choices[0], "message")
     elif get(message, "message") is not None:
         message = get(message, "message")
-    found = [_found(call) for call in items(get(message, "tool_calls")) or items(message)]
+    calls = items(get(message, "tool_calls")) or items(message)
+    found = [item for call in calls if (item := _found(call)) is not None]
     old = get(message, "function_call")
     if not found and old is not None:
         found = [Found(old, "id", get(old, "name"), get(old, "arguments"))]
     return mark_last(found) if finish == "length" else found
 
 
-def _found(call: Any) -> Found:
+def _found(call: Any) -> Found | None:
     inner = get(call, "function")
-    if inner is None:
-        inner = get(call, "custom")
-        return Found(call, "id", get(inner, "name"), get(inner, "input"))
-    return Found(call, "id", get(inner, "name"), get(inner, "arguments"))
+    if inner is not None:
+        return Found(call, "id", get(inner, "name"), get(inner, "arguments"))
+    custom = get(call, "custom")
+    return None if custom is None else Found(call, "id", get(custom, "name"), get(custom, "input"))
 
 
 def to_messages(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
