@@ -3,16 +3,17 @@
 pydantic keeps the last of two equal keys without a word.
 Each consumed key has one colon in the text, so when a model consumed as many keys as there are colons, none was doubled.
 Colons inside strings only make the proof fail, never succeed; then the text is scanned once more.
-Measured for a model with a list of five models: 0.6 µs, against 2.2 µs for the scan.
+Measured for a list of five models: 0.9 µs, against 2.2 µs for the scan.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-__all__ = ["NOT_SURE", "census_of", "pairs_in"]
+__all__ = ["NOT_SURE", "census_of", "has_exactly"]
 
 NOT_SURE = -(1 << 40)
 _SCALARS = frozenset(
@@ -34,6 +35,8 @@ _SCALARS = frozenset(
     }
 )
 _fields_set = attrgetter("__pydantic_fields_set__")
+# A colon that comes after a blank; written so that the search jumps from colon to colon.
+_BLANK_COLON = re.compile(r":(?<=[ \t\n\r]:)")
 Census = Callable[[Any], int]
 
 
@@ -41,10 +44,11 @@ class _Unsupported(Exception):
     pass
 
 
-def pairs_in(text: str) -> int:
-    """An upper bound of the key-value pairs in a JSON text; a colon is preceded by a quote or a blank."""
-    count = text.count
-    return count('":') + count(" :") + count("\n:") + count("\t:") + count("\r:")
+def has_exactly(text: str, pairs: int) -> bool:
+    """Whether a JSON text certainly holds no more key-value pairs than `pairs`."""
+    if pairs == text.count(":"):
+        return True
+    return pairs == text.count('":') and _BLANK_COLON.search(text) is None
 
 
 def census_of(core_schema: Any) -> Census | None:
@@ -65,10 +69,16 @@ def _census(schema: dict[str, Any]) -> Census | None:
         return None
     if kind == "float":
         return _finite
-    if kind in ("nullable", "default"):
+    if kind == "default":
+        return _census(schema["schema"])
+    if kind == "nullable":
         return _optional(_census(schema["schema"]))
-    if kind == "list" and "items_schema" in schema:
+    if kind == "any" or (kind in ("list", "dict") and not {"items_schema", "values_schema"} & schema.keys()):
+        return _json
+    if kind == "list":
         return _each(schema["items_schema"])
+    if kind == "dict" and schema["keys_schema"]["type"] == "str":
+        return _values(schema["values_schema"])
     if kind == "model":
         return _model(schema)
     raise _Unsupported
@@ -84,13 +94,48 @@ def _optional(inner: Census | None) -> Census | None:
     return lambda value: 0 if value is None else inner(value)
 
 
+def _json(value: Any) -> int:
+    """Any JSON value, taken over as it was sent."""
+    kind = type(value)
+    if kind is float:
+        return _finite(value)
+    if kind is dict:
+        return len(value) + sum(map(_json, value.values()))
+    return sum(map(_json, value)) if kind is list else 0
+
+
+def _values(values_schema: dict[str, Any]) -> Census:
+    inner = _census(values_schema)
+    if inner is None:
+        return len
+    return lambda values: len(values) + sum(map(inner, values.values()))
+
+
 def _each(items_schema: dict[str, Any]) -> Census | None:
+    if items_schema["type"] == "float":
+        return lambda values: _finite(sum(values))
     inner = _census(items_schema)
     if inner is None:
         return None
-    if items_schema["type"] == "model" and not _inner_fields(items_schema):
-        return lambda values: sum(map(len, map(_fields_set, values)))
-    return lambda values: sum(map(inner, values))
+    if items_schema["type"] != "model":
+        return lambda values: sum(map(inner, values))
+    checked = dict(_inner_fields(items_schema))
+    if any(census is not _finite for census in checked.values()):
+        return lambda values: sum(map(inner, values))
+    return _each_flat([attrgetter(name) for name in checked])
+
+
+def _each_flat(floats: list[Callable[[Any], float]]) -> Census:
+    """Models of scalars: counted, and their floats summed, without a Python frame each."""
+
+    def count(models: list[Any]) -> int:
+        total = sum(map(len, map(_fields_set, models)))
+        for of in floats:
+            # A sum is finite only when all its parts are.
+            total += _finite(sum(map(of, models)))
+        return total
+
+    return count
 
 
 def _inner_fields(schema: dict[str, Any]) -> list[tuple[str, Census]]:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from failsoft.arguments.census import census_of, pairs_in
+from failsoft.arguments.census import NOT_SURE, census_of, has_exactly
 from failsoft.arguments.coerce import coerce
 from failsoft.arguments.problems import model_problems, unknown_fields
-from failsoft.arguments.reader import ArgumentReader, Raw, Values, too_deep
+from failsoft.arguments.reader import ArgumentReader, Raw, Values
 from failsoft.arguments.refusals import MAX_CHARS
 from failsoft.arguments.schemas import (
     compile_schema,
@@ -36,12 +36,16 @@ from failsoft.arguments.text import strict_value
 from failsoft.arguments.values import is_plain, mend_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import BaseModel
+
+    from failsoft.core.calls import Repair
 
 __all__ = ["ModelReader"]
 
 _NOT_VALID = (ValidationError, ValueError, RecursionError)
-_NUMBER_AS_TEXT = re.compile(r'"\s*[-+]?[0-9.]+\s*"')
+_NUMBER_AS_TEXT = re.compile(r'"[-+]?[0-9.]+["eE]')
 
 
 class ModelReader(ArgumentReader):
@@ -63,42 +67,57 @@ class ModelReader(ArgumentReader):
         self._extra: Any = None if explicit_extra(core_schema) else "forbid"
         self._has_moment = '"date-time"' in json.dumps(schema)
         kinds = kinds_in(core_schema)
-        self._open = "any" in kinds
         # pydantic reads a JSON number for a Decimal by way of a float, which loses digits.
-        self._decimals = "decimal" in kinds and not self._open
-        self._careful = self._extra is None or bool(hidden) or self._decimals
+        self._decimals = "decimal" in kinds and "any" not in kinds
         self._bytes = "bytes" in kinds
+        is_direct = self._extra is not None and not hidden and not self._bytes
+        self.parse_values = self._direct("any" in kinds) if is_direct else self._careful
 
-    def parse_values(self, raw: Any, truncated: bool = False) -> Values:
-        """Validated values by field name."""
-        kind = type(raw)
-        try:
-            if truncated:
+    def _direct(self, has_any: bool) -> Callable[..., Values]:
+        """The fast way for models whose fields are the values.
+
+        Unknown fields need no look of their own: they spoil the count of the keys, and do not fit the schema.
+        """
+        validate_json, validate_python = self._validator.validate_json, self._validator.validate_python
+        conforms, careful = self._conforms, self._careful
+        census = self._census or (lambda model: NOT_SURE)
+        # With `Any` fields the keys are counted by a walk in Python, which is slower than the careful way.
+        counts = self._census is not None and not self._decimals and not has_any
+        has_moment = self._has_moment
+        none: tuple[Repair, ...] = ()
+
+        def parse_values(raw: Any, truncated: bool = False) -> Values:
+            kind = type(raw)
+            try:
+                if truncated:
+                    pass
+                elif kind is dict:
+                    if conforms(raw) and (not has_any or is_plain(raw)):
+                        return validate_python(raw).__dict__, none
+                elif kind is str and counts:
+                    model = validate_json(raw, strict=True)
+                    if (
+                        has_exactly(raw, census(model))
+                        and not (has_moment and _NUMBER_AS_TEXT.search(raw))
+                        and len(raw) <= MAX_CHARS
+                    ):
+                        return model.__dict__, none
+            except _NOT_VALID:
                 pass
-            elif kind is dict:
-                if self._conforms(raw) and (not self._open or mend_text(raw) is raw):
-                    return self._converted(raw), ()
-            elif kind is str and not self._careful:
-                model = self._validator.validate_json(raw, strict=True, extra=self._extra)
-                if self._is_certain(raw, model):
-                    return model.__dict__, ()
+            return careful(raw, truncated)
+
+        return parse_values
+
+    def _careful(self, raw: Any, truncated: bool = False) -> Values:
+        """The next way: one mapping, which must fit the schema."""
+        try:
+            value = strict_value(raw, self._decimals) if type(raw) is str and len(raw) <= MAX_CHARS else raw
+            is_sound = value is not raw or (type(raw) is dict and mend_text(raw) is raw)
+            if not truncated and type(value) is dict and is_sound and self._conforms(value):
+                return self._converted(value), ()
         except _NOT_VALID:
             pass
-        try:
-            return self._patient(raw, truncated)
-        except RecursionError as exc:
-            raise too_deep(exc) from exc
-
-    def _is_certain(self, text: Any, model: Any) -> bool:
-        """Whether the text says nothing that pydantic passes over: doubled keys, infinite numbers, times as numbers."""
-        if len(text) > MAX_CHARS or (self._has_moment and _NUMBER_AS_TEXT.search(text)):
-            return False
-        if self._census is not None:
-            pairs = self._census(model)
-            if pairs >= 0 and (pairs == text.count(":") or pairs == pairs_in(text)):
-                return True
-        strict_value(text)
-        return True
+        return self._patient(raw, truncated)
 
     def _converted(self, value: Any) -> dict[str, Any]:
         """Values of a mapping whose JSON form fits the schema."""
@@ -117,7 +136,7 @@ class ModelReader(ArgumentReader):
             {key: item for key, item in values.items() if key not in self.hidden} if self.hidden else values
         )
 
-    def _patient(self, raw: Raw, truncated: bool) -> Values:
+    def _settle(self, raw: Raw, truncated: bool) -> Values:
         value, repairs = self._read(raw, truncated, decimals=self._decimals)
         value = mend_text(value)
         is_given = isinstance(raw, Mapping)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from failsoft.arguments.coerce import coerce
 from failsoft.arguments.problems import schema_problems
-from failsoft.arguments.reader import ArgumentReader, Raw, Values, too_deep
+from failsoft.arguments.reader import ArgumentReader, Raw, Values
 from failsoft.arguments.refusals import MAX_CHARS, refuse, short
 from failsoft.arguments.schemas import compile_schema
 from failsoft.arguments.shape import Shape
 from failsoft.arguments.text import strict_value
-from failsoft.arguments.values import is_plain, mend_text
+from failsoft.arguments.values import has_whole_float, is_plain, mend_text
+
+if TYPE_CHECKING:
+    from failsoft.core.calls import Repair
 
 __all__ = ["SchemaReader"]
 
@@ -26,32 +29,34 @@ class SchemaReader(ArgumentReader):
         super().__init__(tool_name=tool_name, shape=Shape(schema))
         self._validator = compile_schema(schema)
         self._is_valid = self._validator.is_valid
+        self.parse_values = self._fast
 
-    def parse_values(self, raw: Raw, truncated: bool = False) -> Values:
-        """Values as sent, or as the schema spells them."""
-        if not truncated:
-            value: Any = raw
-            try:
-                if type(raw) is str and len(raw) <= MAX_CHARS:
-                    value = strict_value(raw)
-                if type(value) is dict and is_plain(value) and self._is_valid(value):
-                    return dict(value) if value is raw else value, ()
-            except (ValueError, RecursionError):
-                pass
+    def _fast(self, raw: Raw, truncated: bool = False) -> Values:
+        """Values as sent, where they are valid as they are."""
+        value: Any = None
         try:
-            return self._patient(raw, truncated)
-        except RecursionError as exc:
-            raise too_deep(exc) from exc
+            if type(raw) is str and len(raw) <= MAX_CHARS:
+                value = strict_value(raw)
+            elif type(raw) is dict and is_plain(raw):
+                value = dict(raw)
+            if not truncated and type(value) is dict and self._is_valid(value):
+                # A whole float may stand where an integer is declared; there it becomes one.
+                return self._coerced(value, []) if has_whole_float(value) else (value, ())
+        except (ValueError, RecursionError):
+            pass
+        return self._patient(raw, truncated)
 
-    def _patient(self, raw: Raw, truncated: bool) -> Values:
+    def _settle(self, raw: Raw, truncated: bool) -> Values:
         value, repairs = self._read(raw, truncated)
         if isinstance(raw, Mapping):
             value = mend_text(plain(mend_text(value)))
-        changed, coerced = coerce(self.shape, value)
-        repairs += coerced
+        return self._coerced(value, repairs)
+
+    def _coerced(self, value: dict[str, Any], repairs: list[Repair]) -> Values:
+        changed, found = coerce(self.shape, value)
         if not isinstance(changed, dict) or not self._fits(changed):
             raise schema_problems(self, changed, self._validator)
-        return changed, tuple(repairs)
+        return changed, (*repairs, *found)
 
     def _fits(self, value: dict[str, Any]) -> bool:
         try:
@@ -72,5 +77,5 @@ def plain(value: dict[str, Any]) -> dict[str, Any]:
         raise refuse(
             "bad_json", f"The arguments hold something that JSON cannot say ({short(str(exc))})"
         ) from exc
-    assert isinstance(found, dict)  # noqa: S101  # a mapping becomes a mapping
+    assert isinstance(found, dict)  # a mapping becomes a mapping
     return found

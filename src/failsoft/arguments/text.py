@@ -21,7 +21,8 @@ __all__ = ["as_text", "has_huge_number", "join_surrogates", "read_object", "read
 _FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<rest>.*)\Z", re.DOTALL)
 _LANGUAGE = re.compile(r"[ \t]*[A-Za-z][\w+-]*(?=[\s{\[])|[ \t]*(?=[\r\n{\[])")
 # A number with an exponent of three digits or with more than 300 digits may not fit into a float.
-_HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
+_LARGE_EXPONENT = re.compile(r"[eE]\+?[0-9]{3}")
+_MANY_DIGITS = re.compile(r"[0-9]{300}")
 _HALF_PAIR = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _BEGINS_VALUE = re.compile(r"\s*(?:[{\[\"'/#0-9-]|(?:true|false|null|True|False|None)\b)")
 _ONE_WORD = re.compile(r"[\w.+-]*\Z")
@@ -73,7 +74,9 @@ def strict_value(text: str, decimals: bool = False) -> Any:
 
 def has_huge_number(text: str) -> bool:
     """Whether a number in the text may overflow a float; true too often, never too seldom."""
-    return _HUGE.search(text) is not None
+    return _LARGE_EXPONENT.search(text) is not None or (
+        len(text) > 300 and _MANY_DIGITS.search(text) is not None
+    )
 
 
 def read_object(text: str, *, decimals: bool = False) -> tuple[dict[str, Any], list[Repair]]:

@@ -7,16 +7,14 @@ from typing import Any
 from failsoft.arguments.refusals import refuse
 from failsoft.arguments.text import join_surrogates
 
-__all__ = ["is_plain", "mend_text"]
+__all__ = ["has_whole_float", "is_plain", "mend_text"]
 
 _SIMPLE = frozenset((int, bool, type(None)))
+_DEEP = frozenset((dict, list, float))
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is certainly plain JSON, at any depth, without floats and half characters.
-
-    Floats are not plain because a whole one may have to become an integer.
-    """
+    """Whether a value is certainly plain JSON, at any depth, without half characters."""
     kind = type(value)
     if kind is str:
         return value.isascii() or _encodes(value)
@@ -26,7 +24,17 @@ def is_plain(value: Any) -> bool:
         )
     if kind is list:
         return all(type(item) in _SIMPLE or is_plain(item) for item in value)
-    return kind in _SIMPLE
+    return kind in _SIMPLE or (kind is float and value - value == 0)
+
+
+def has_whole_float(value: Any) -> bool:
+    """Whether a plain JSON value holds a float without a fraction, at any depth."""
+    kind = type(value)
+    if kind is dict:
+        return any(type(item) in _DEEP and has_whole_float(item) for item in value.values())
+    if kind is list:
+        return any(type(item) in _DEEP and has_whole_float(item) for item in value)
+    return kind is float and value.is_integer()
 
 
 def _encodes(text: str) -> bool:
