@@ -1,0 +1,180 @@
+"""`Agent`: a model and a harness, and the doors to run them."""
+
+from __future__ import annotations
+
+import random
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from failsoft.agent.asking import MODEL_RETRY, Asker
+from failsoft.agent.limits import Limits
+from failsoft.agent.loop import drive
+from failsoft.agent.structured import Form
+from failsoft.agent.task import Task
+from failsoft.agent.transcript import Given, Said, Transcript
+from failsoft.agent.watch import Watch
+from failsoft.classify import Classifier
+from failsoft.core.clock import SystemClock
+from failsoft.core.errors import UsageError
+from failsoft.core.events import EventName
+from failsoft.harness.sync_door import run_sync
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from pydantic import BaseModel
+
+    from failsoft.agent.escalation import Case
+    from failsoft.agent.outcome import Outcome
+    from failsoft.core.clock import Clock
+    from failsoft.core.events import Event
+    from failsoft.core.turns import Client
+    from failsoft.policies import Retry
+
+__all__ = ["Agent"]
+
+
+class Agent:
+    """Runs tasks: the model asks for calls, the harness runs them, until there is an answer or a reason to stop.
+
+    Safe to share: all state of a run lives in the run.
+
+    Args:
+        client: Whom to ask: `AnthropicClient`, `OpenAIClient`, `FallbackClient`, `CallableClient`, or your own.
+        harness: The tools.
+        limits: How far a run may go.
+        system: What the model is to be.
+        output: A pydantic model that the final answer must fit; then `outcome.output` is an instance of it.
+        on_escalate: Asked when a limit is reached or an approval is open: `on_escalate(case)`, sync or async, gives an
+            `Answer`, text as guidance, or None for "nobody can answer now".
+        retry: How model requests are repeated; None turns it off. Tool calls have their own policies.
+        echo_output: Whether the model is shown the wrong parts of a structured answer again.
+        clock: Tells the time; for tests. Default the harness's.
+        rng: Randomness for waits; for tests.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        harness: Any,
+        *,
+        limits: Limits = Limits(),
+        system: str | None = None,
+        output: type[BaseModel] | None = None,
+        on_escalate: Callable[[Case], Any] | None = None,
+        retry: Retry | None = MODEL_RETRY,
+        echo_output: bool = True,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.client = client
+        self.harness = harness
+        self.limits = limits
+        self.form = Form(output, echo=echo_output) if output is not None else None
+        parts = [system, self.form.instructions() if self.form is not None else None]
+        self.system = "\n\n".join(part for part in parts if part) or None
+        self.on_escalate = on_escalate
+        self.retry = retry
+        self.clock = clock or _shared(harness, "clock") or SystemClock()
+        self.rng = rng or random.Random()
+
+    async def run(
+        self, prompt: str | Sequence[Mapping[str, Any]], *, run: Any = None, scope: str | None = None
+    ) -> Outcome:
+        """Do one task and return how it ended; never raises for what a model, a tool or the world did.
+
+        Args:
+            prompt: The task; or the messages of a conversation in the client's dialect, the last one the user's.
+            run: A run of the harness, or an id for it. Calls in one run are remembered together.
+            scope: Whose calls may be confused with whose; one per tenant.
+
+        Raises:
+            asyncio.CancelledError: The caller's own; `interrupted_outcome(error)` tells how the run stood.
+            UsageError: Misuse of the API.
+        """
+        async with self._opened(run, scope) as opened:
+            return await drive(self._task(opened, self._begin(prompt)))
+
+    def run_sync(
+        self, prompt: str | Sequence[Mapping[str, Any]], *, run: Any = None, scope: str | None = None
+    ) -> Outcome:
+        """`run` for synchronous code.
+
+        Raises:
+            UsageError: On the thread of the background loop itself.
+        """
+        return run_sync(lambda: self.run(prompt, run=run, scope=scope))
+
+    @asynccontextmanager
+    async def _opened(self, run: Any, scope: str | None) -> AsyncIterator[Any]:
+        """The run to work in: the one handed in, which stays open, or one of our own."""
+        if run is not None and not isinstance(run, str):
+            yield run
+            return
+        async with self.harness.run(run, scope) as opened:
+            yield opened
+
+    def _begin(self, prompt: str | Sequence[Mapping[str, Any]]) -> Transcript:
+        if isinstance(prompt, str):
+            if not prompt.strip():
+                raise UsageError("the prompt is empty\n\nhint: agent.run('what to do')")
+            return Transcript([Said(prompt)])
+        messages = tuple(prompt)
+        if not messages:
+            raise UsageError("the conversation is empty\n\nhint: agent.run('what to do')")
+        return Transcript([Given(messages, self.client.dialect)])
+
+    def _task(
+        self,
+        run: Any,
+        transcript: Transcript,
+        *,
+        on_text: Callable[[str], object] | None = None,
+        sink: Callable[[Event], object] | None = None,
+    ) -> Task:
+        classifier = _shared(self.harness, "classifier") or Classifier()
+        tools = {tool.name: tool for tool in getattr(self.harness, "tools", ())}
+        watch = Watch(
+            self.limits,
+            now=self.clock.monotonic,
+            polls=lambda name: name in tools and bool(getattr(tools[name], "poll", False)),
+            tool_names=lambda: list(tools),
+        )
+        asker = Asker(
+            client=self.client,
+            retry=self.retry,
+            classifier=classifier,
+            clock=self.clock,
+            rng=self.rng,
+            tell=lambda attempt, error, wait_s: task.tell(
+                EventName.RETRY_SCHEDULED,
+                attempt=attempt,
+                kind=str(error.kind),
+                wait_s=wait_s,
+                message=str(error),
+            ),
+        )
+        task = Task(
+            run=run,
+            harness=self.harness,
+            asker=asker,
+            limits=self.limits,
+            watch=watch,
+            clock=self.clock,
+            system=self.system,
+            form=self.form,
+            on_escalate=self.on_escalate,
+            on_text=on_text,
+            sink=sink,
+            transcript=transcript,
+        )
+        return task
+
+    def __repr__(self) -> str:
+        return f"Agent({self.client!r}, {self.harness!r})"
+
+
+def _shared(harness: Any, name: str) -> Any:
+    """What the harness uses itself, so that both live in the same time and judge failures alike."""
+    found = getattr(harness, name, None)
+    return found if found is not None else getattr(getattr(harness, "_shared", None), name, None)

@@ -1,0 +1,129 @@
+"""The loop, from top to bottom: ask the model, answer its calls, look after the limits, come to an end.
+
+ask ─ calls? ─ yes: answer_calls (judge, run, learn) ─ ask …
+            └ no:  conclude (refused, paused, cut off, empty, checked) ─ end, or ask again
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from failsoft.agent.answering import answer_calls, close_turn
+from failsoft.agent.concluding import conclude
+from failsoft.agent.outcome import Outcome, StopReason
+from failsoft.agent.task import Stop, Task
+from failsoft.agent.transcript import Turned
+from failsoft.agent.validity import problems
+from failsoft.core.errors import AgentError, UsageError
+from failsoft.core.events import EventName
+from failsoft.core.turns import TurnEnd
+from failsoft.harness.batch import with_unique_ids
+
+if TYPE_CHECKING:
+    from failsoft.core.turns import ModelTurn
+
+__all__ = ["OUTCOME", "drive"]
+
+OUTCOME = "failsoft_outcome"
+"""Attribute of a cancellation that holds how the run stood."""
+
+
+async def drive(task: Task) -> Outcome:
+    """Run a task to its end; never raises for what a model, a tool or the world did.
+
+    Raises:
+        BaseException: The caller's cancel and the harness's `passthrough`; the outcome so far is on its attribute
+            `failsoft_outcome`, with a history that can be sent on.
+        UsageError: Misuse of the API.
+    """
+    task.tell(EventName.RUN_STARTED)
+    try:
+        outcome = await _until_stopped(task)
+    except BaseException as exc:
+        close_turn(task, exc=exc)
+        _leave(exc, task.outcome(StopReason.INTERRUPTED))
+        raise
+    task.tell(EventName.RUN_FINISHED, stop_reason=str(outcome.stop_reason), turns=outcome.turns)
+    return outcome
+
+
+async def _until_stopped(task: Task) -> Outcome:
+    try:
+        while True:
+            turn = await _next_turn(task)
+            if turn.calls and turn.end is not TurnEnd.REFUSED:
+                await answer_calls(task, turn)
+            elif await conclude(task, turn):
+                return task.outcome(StopReason.FINISHED, output=task.output, doubts=await _open_doubts(task))
+    except Stop as stop:
+        close_turn(task)
+        return task.outcome(stop.reason, stop.detail, case=stop.case, doubts=await _open_doubts(task))
+
+
+async def _next_turn(task: Task) -> ModelTurn:
+    """The model's next answer, written into the conversation.
+
+    Raises:
+        Stop: No turn, time or tokens are left, or the model cannot be asked.
+    """
+    _check_budgets(task)
+    task.transcript.compact(task.limits.error_chars)
+    request = task.request()
+    wrong = problems(request.dialect, request.messages)
+    if wrong:
+        hint = "hint: hand in whole conversations, every call with its result"
+        raise UsageError(f"the provider would refuse this conversation: {'; '.join(wrong[:3])}\n\n{hint}")
+    task.tell(EventName.TURN_STARTED, turn=task.turns + 1)
+    try:
+        turn = _with_ids(await task.asker.ask(request, task.remaining_s))
+    except AgentError as error:
+        _check_budgets(task)
+        task.model_errors.append(error)
+        raise Stop(StopReason.MODEL_ERROR, str(error)) from error
+    task.count(turn)
+    said = turn.calls or turn.text or (turn.end is TurnEnd.PAUSED and turn.messages)
+    if said and turn.end is not TurnEnd.REFUSED:
+        task.transcript.add(Turned(turn))
+    task.tell(
+        EventName.TURN_FINISHED, turn=task.turns, end=str(turn.end), text=turn.text, calls=len(turn.calls)
+    )
+    return turn
+
+
+def _check_budgets(task: Task) -> None:
+    limits = task.limits
+    if task.turns >= task.max_turns:
+        raise Stop(StopReason.MAX_TURNS, f"{task.turns} turns were used.")
+    if task.remaining_s() <= 0:
+        raise Stop(StopReason.BUDGET, f"The {limits.wall_s:g} s of the run are over.")
+    if limits.tokens is not None and task.usage.total_tokens >= limits.tokens:
+        raise Stop(StopReason.BUDGET, f"{task.usage.total_tokens} of {limits.tokens} tokens were used.")
+
+
+def _with_ids(turn: ModelTurn) -> ModelTurn:
+    """The turn with distinct ids; where there is a provider's message, its dialect has seen to that already."""
+    return turn if turn.messages else replace(turn, calls=tuple(with_unique_ids(turn.calls)))
+
+
+async def _open_doubts(task: Task) -> list[str] | None:
+    """Ids of the run's doubts that are open; None where nobody can say."""
+    if not any(result.doubt for result in task.results):
+        return []
+    look = getattr(task.harness, "doubts", None)
+    if look is None:
+        return None
+    try:
+        return [doubt.id for doubt in await look(task.run)]
+    except asyncio.CancelledError:
+        raise
+    except Exception:  # the store is in trouble; rather list a doubt too many
+        return None
+
+
+def _leave(exc: BaseException, outcome: Outcome) -> None:
+    try:
+        setattr(exc, OUTCOME, outcome)
+    except AttributeError:  # an exception with slots
+        pass

@@ -1,0 +1,165 @@
+"""All state of one run of an agent; policies, tools and clients are shared, this is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from failsoft.agent.outcome import Outcome, StopReason, distinct_errors
+from failsoft.agent.transcript import Transcript
+from failsoft.core.events import Event, EventName
+from failsoft.core.turns import ModelRequest, TurnEnd, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from failsoft.agent.asking import Asker
+    from failsoft.agent.escalation import Case
+    from failsoft.agent.limits import Limits
+    from failsoft.agent.structured import Form
+    from failsoft.agent.watch import Watch
+    from failsoft.core.clock import Clock
+    from failsoft.core.errors import AgentError
+    from failsoft.core.results import ToolResult
+    from failsoft.core.turns import ModelTurn
+
+__all__ = ["Stop", "Task"]
+
+
+class Stop(Exception):
+    """The run ends here."""
+
+    def __init__(self, reason: StopReason, detail: str = "", case: Case | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+        self.case = case
+
+
+@dataclass(slots=True, kw_only=True)
+class Task:
+    """One run.
+
+    Args:
+        run: The harness's run, whose `call_all` runs the calls.
+        harness: Knows the tools.
+        asker: Asks the model.
+        limits: How far it may go.
+        watch: Notices circles.
+        clock: Tells the time.
+        system: What the model is to be.
+        form: The structured answer that is wanted.
+        on_escalate: Asks a person.
+        on_text: Takes pieces of text.
+        sink: Takes events.
+        transcript: The conversation so far.
+    """
+
+    run: Any
+    harness: Any
+    asker: Asker
+    limits: Limits
+    watch: Watch
+    clock: Clock
+    system: str | None = None
+    form: Form | None = None
+    on_escalate: Callable[[Case], Any] | None = None
+    on_text: Callable[[str], object] | None = None
+    sink: Callable[[Event], object] | None = None
+    transcript: Transcript = field(default_factory=Transcript)
+    turns: int = 0
+    repairs: int = 0
+    usage: Usage = field(default_factory=Usage)
+    results: list[ToolResult] = field(default_factory=list)
+    model_errors: list[AgentError] = field(default_factory=list)
+    text: str = ""
+    kept_text: str = ""
+    output: Any = None
+    pending: dict[str, ToolResult] = field(default_factory=dict)
+    tools: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    started_at: float = 0.0
+    max_turns: int = 0
+
+    def __post_init__(self) -> None:
+        self.started_at = self.clock.monotonic()
+        self.max_turns = self.limits.max_turns
+
+    def remaining_s(self) -> float:
+        """Seconds until the run must have ended."""
+        if self.limits.wall_s is None:
+            return float("inf")
+        return max(0.0, self.started_at + self.limits.wall_s - self.clock.monotonic())
+
+    def request(self) -> ModelRequest:
+        """The next request to the model."""
+        dialect = self.asker.client.dialect
+        messages, tools = self.render(dialect)
+        left_s = self.remaining_s()
+        return ModelRequest(
+            dialect=dialect,
+            messages=messages,
+            tools=tools,
+            system=self.system,
+            withhold_tools=self.turns >= self.max_turns - 1,
+            timeout_s=None if left_s == float("inf") else left_s,
+            run_id=self.run.id,
+            on_text=self.on_text,
+            render=self.render,
+        )
+
+    def render(self, dialect: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Messages and tools in a dialect. The tool list is made once: prompt caches live on it."""
+        tools = self.tools.get(dialect)
+        if tools is None:
+            tools = self.tools[dialect] = self.harness.schemas(dialect)
+        return self.transcript.wire(dialect), tools
+
+    def count(self, turn: ModelTurn) -> None:
+        """Take an answer into the books."""
+        self.turns += 1
+        self.usage += turn.usage
+        if turn.text and turn.end is not TurnEnd.PAUSED:
+            self.text = self.kept_text + turn.text
+
+    def tell(self, name: EventName, **data: Any) -> None:
+        """Hand an event to whoever listens."""
+        if self.sink is not None:
+            self.sink(Event(name=name, at=self.clock.wall(), run_id=self.run.id, data=data))
+
+    def outcome(
+        self,
+        reason: StopReason,
+        detail: str = "",
+        *,
+        output: Any = None,
+        case: Case | None = None,
+        doubts: Sequence[str] | None = None,
+    ) -> Outcome:
+        """How the run stands, as its end; `doubts` are those that are still open, where that is known."""
+        met = dict.fromkeys(result.doubt for result in self.results if result.doubt is not None)
+        return Outcome(
+            text=self.text,
+            output=output,
+            stop_reason=reason,
+            messages=tuple(self.transcript.wire(self.asker.client.dialect)),
+            calls=tuple(self.results),
+            errors=self.errors(),
+            doubts=tuple(met) if doubts is None else tuple(doubt for doubt in met if doubt in doubts),
+            usage=self.usage,
+            run_id=self.run.id,
+            turns=self.turns,
+            detail=detail,
+            case=case,
+        )
+
+    def errors(self) -> tuple[AgentError, ...]:
+        """Each failure so far once; a call's names its tool."""
+        return distinct_errors(
+            [_named(r, r.error) for r in self.results if r.error is not None] + self.model_errors
+        )
+
+
+def _named(result: ToolResult, error: AgentError) -> AgentError:
+    if "tool" in error.context:
+        return error
+    return error.replace(context={**error.context, "tool": result.call.name})
