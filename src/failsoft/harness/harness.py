@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Self
 
 from failsoft.core.calls import ToolCall
-from failsoft.core.errors import UsageError
+from failsoft.core.errors import AgentError, UsageError
 from failsoft.feedback import Feedback
 from failsoft.harness import doubts, stats
 from failsoft.harness.batch import run_batch, with_unique_ids
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Harness"]
 
-_INF = float("inf")
+log = logging.getLogger("failsoft")
 
 
 class Harness:
@@ -347,7 +348,10 @@ class Harness:
         self._shared.closing = True
         grace_s = max((plan.grace_s for plan in self._shared.plans.values()), default=1.0)
         await self._runners.aclose(grace_s)
-        await self._shared.store.close()
+        try:
+            await self._shared.store.close()
+        except AgentError as exc:
+            log.warning("the store could not be closed in order: %s", exc)
 
     async def __aenter__(self) -> Self:
         return self

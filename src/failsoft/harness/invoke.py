@@ -109,20 +109,24 @@ async def _cancelled(call: LiveCall, job: Job | None, exc: asyncio.CancelledErro
 
 async def _let_go(call: LiveCall, job: Job) -> bool:
     """Stop waiting for a job; whether its body runs on."""
-    grace_s = call.plan.grace_s
+    zombies = call.shared.zombies
+    on_end = zombies.expect(call)
 
-    def on_end(value: Any, error: BaseException | None) -> None:
-        call.shared.zombie_ended(call, value, error)
+    runs_on = True  # until the opposite is known
 
-    async def abandon() -> bool:
-        return await job.abandon(on_end)
+    async def abandon() -> None:
+        nonlocal runs_on
+        runs_on = await job.abandon(on_end)
 
     try:
-        runs_on = await shielded(abandon(), grace_s + 1.0)
+        await shielded(abandon(), call.plan.grace_s + 1.0)
     except TimeoutError:
-        runs_on = True
-    if runs_on:
-        call.shared.tell(call, EventName.ZOMBIE_STARTED)
+        pass
+    finally:
+        if runs_on:
+            zombies.runs_on(call)
+        else:
+            zombies.was_stopped(call)
     return runs_on
 
 

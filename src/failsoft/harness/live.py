@@ -51,6 +51,7 @@ class LiveCall(CallContext, Alarm):
     queued_s: float = 0.0
     permit: int = 0
     slot: Callable[[], object] | None = None
+    slot_left: Callable[[], object] | None = None
 
     def __init__(self, shared: Shared, name: str, arguments: Any, id: str | None, now: float) -> None:
         self.shared = shared

@@ -10,8 +10,8 @@ from failsoft.core.errors import UsageError
 from failsoft.core.events import LEVELS, Event, EventName
 from failsoft.core.results import DetailedResult
 from failsoft.harness import claim as ledger
-from failsoft.harness.blame import failure_of
 from failsoft.harness.live import LiveCall
+from failsoft.harness.zombies import Zombies
 from failsoft.tools.render import render_value
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Shared:
         self.registry: Registry
         self.plans: dict[str, Plan] = {}
         self.flights: dict[str, Claim] = {}
-        self.zombies: dict[int, LiveCall] = {}
+        self.zombies = Zombies()
         self.closing = False
         self.raised: tuple[type[BaseException], ...] = (*passthrough, UsageError)
         self.passing: tuple[type[BaseException], ...] = (ledger.KnownAnswer, *passthrough)
@@ -161,7 +161,7 @@ class Shared:
             content = _appended(content, f"\n[read on with read_more(handle={handle!r}, start={start})]")
         return _with_notes(_notes(call, result), content), rendered.cut
 
-    # ---- doubts and zombies ----
+    # ---- doubts ----
 
     def doubt_options(self, doubt: Doubt) -> list[str]:
         """What may be done about a doubt, in words for the model."""
@@ -194,17 +194,6 @@ class Shared:
         else:
             options = [f"failsoft doubts resolve {call.doubt} --happened | --did-not-happen"]
         return {"doubt": call.doubt, "options": options}
-
-    def zombie_ended(self, call: LiveCall, value: Any, error: BaseException | None) -> None:
-        """A body that was left alone has ended; from any thread."""
-        self.zombies.pop(id(call), None)
-        failure = None
-        if isinstance(error, Exception):
-            failure = failure_of(call, error)
-        elif error is not None:
-            failure = failure_of(call, RuntimeError(f"ended with {type(error).__name__}"))
-        self.tell(call, EventName.ZOMBIE_ENDED, kind=None if failure is None else str(failure.kind))
-        ledger.settle_late(call, value, failure)
 
     async def call_again(self, outer: LiveCall, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Run another tool on behalf of a call, within its run, rights and time."""
