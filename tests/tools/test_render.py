@@ -119,7 +119,7 @@ NOON = datetime.datetime(2026, 3, 2, 9, tzinfo=UTC)
         (namedtuple("Pair", "a b")(1, 2), "[1, 2]"),
         (OrderedDict(b=1), '{"b": 1}'),
         (defaultdict(list, a=[1]), '{"a": [1]}'),
-        ({1: "a", None: "b", True: "c"}, '{"1": "c", "null": "b"}'),
+        ({1: "a", None: "b", False: "c"}, '{"1": "a", "null": "b", "false": "c"}'),
         ({NOON: 1, (1, "x"): 2, Color.RED: 3}, '{"2026-03-02T09:00:00+00:00": 1, "1, x": 2, "red": 3}'),
         (Color.RED, "red"),
         ([Color.RED, Level.HIGH], '["red", 3]'),

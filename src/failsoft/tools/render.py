@@ -53,7 +53,12 @@ def render_value(
     """
     if isinstance(value, str):
         value = value if type(value) is str else str.__str__(value)
-        if value and (max_chars is None or len(value) <= max_chars) and value.isascii():
+        if (
+            (max_chars is None or len(value) <= max_chars)
+            and value.isascii()
+            and value
+            and not value.isspace()
+        ):
             return Rendered(value)
         return _bounded(value, max_chars)
     try:

@@ -57,7 +57,7 @@ class ResultCheck:
                 return self._reader.parse({"result": value}).values["result"]
             except InvalidArgument as exc:
                 raise self._error(exc.context.get("problems", []), exc) from exc
-        assert self._adapter is not None  # noqa: S101  # one of the two is always set
+        assert self._adapter is not None  # one of the two is always set
         try:
             return self._adapter.validate_python(value)
         except pydantic.ValidationError as exc:
