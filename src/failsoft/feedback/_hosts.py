@@ -90,9 +90,9 @@ def host_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
 
     if "host" in lowered or "getaddrinfo" in lowered:
         for found in _after_marks(text, lowered, ("enotfound", "eai_again", "hostname", "lookup"), _RESOLVED):
-            group = 1 if found[1] else 2
-            if is_internal_host(found[group]) and not keep.has(found[group]):
-                yield Span(found.start(group), found.end(group), "host")
+            which = 1 if found[1] else 2
+            if is_internal_host(found[which]) and not keep.has(found[which]):
+                yield Span(found.start(which), found.end(which), "host")
 
 
 def user_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:

@@ -18,7 +18,7 @@ _NAME_BEFORE = re.compile(r"(?:[A-Za-z]{2,16}[ ])?[A-Za-z0-9_\-.]{0,40}$")
 _NAME_AFTER = re.compile(
     r"[A-Za-z0-9_\-]{0,32}+(?:[ ](?:key|token|secret|id|string)s?(?![A-Za-z]))?", re.IGNORECASE
 )
-_ASSIGN = re.compile(r"""\\{0,3}["'`\])]?[ \t]{0,3}(?:=>|:=|==?|:|%3[dD])[ \t]{0,3}""")
+_ASSIGN = re.compile(r"""\\{0,3}(?:["'`]\]?|\))?[ \t]{0,3}(?:=>|:=|==?|:|%3[dD])[ \t]{0,3}""")
 _SPOKEN = re.compile(
     r"[ ](?:(?:is|was|value|provided|given|used|supplied|string|header|of|id|with|for)[ :]{1,2}){0,3}+[:=]?[ ]?[\"'`(]?"
 )

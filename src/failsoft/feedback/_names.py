@@ -6,13 +6,16 @@ a second thing of the same sort is numbered: `[secret]`, `[secret 2]`, `[path:re
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Keep", "Names", "Span", "apply_spans", "words"]
+__all__ = ["Keep", "Names", "Span", "apply_spans", "outside_placeholders", "words"]
 
+_PATH_PLACEHOLDER = re.compile(r"\[path(?: [0-9]{1,6})?(?::[^\[\]\n]{1,80})?\]")
 _MAX_KEPT_CHARS = 20_000
 _MAX_SHOWN_CHARS = 80
 
@@ -92,6 +95,18 @@ def apply_spans(text: str, spans: list[Span], names: Names) -> str:
         return text
     pieces += text[done : current.start], _placeholder(text, current, names), text[current.end :]
     return "".join(pieces)
+
+
+def outside_placeholders(text: str, spans: list[Span]) -> list[Span]:
+    """The spans that do not touch what an earlier cleaning left: a base name may look like a host or an address."""
+    done = [found.span() for found in _PATH_PLACEHOLDER.finditer(text)]
+    starts = [start for start, _ in done]
+
+    def is_free(span: Span) -> bool:
+        before = bisect_left(starts, span.end) - 1
+        return before < 0 or done[before][1] <= span.start
+
+    return [span for span in spans if is_free(span)]
 
 
 def _placeholder(text: str, span: Span, names: Names) -> str:

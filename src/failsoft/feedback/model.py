@@ -60,7 +60,7 @@ class Feedback:
     ) -> str:
         """The view as one text, never empty, never longer than `max_chars`, in JSON style always valid JSON.
 
-        Redacts by itself, so it is safe on an error that nobody has cleaned; cleaning twice changes nothing.
+        Redacts by itself, so it is safe on an error that nobody has cleaned, and harmless on one that is clean.
 
         Args:
             error: What failed; `context` may hold `problems`, `did_you_mean`, `available_tools`, `more_tools`,

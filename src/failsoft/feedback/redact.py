@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote
 
 from failsoft.core.errors import UsageError
-from failsoft.feedback._names import Keep, Names, Span, apply_spans
+from failsoft.feedback._names import Keep, Names, Span, apply_spans, outside_placeholders
 from failsoft.feedback._people import email_spans, phone_spans
 from failsoft.feedback._places import place_spans
 from failsoft.feedback._secret_words import is_secret_name
@@ -37,6 +37,7 @@ _MAX_DEPTH = 8
 _MAX_ITEMS = 200
 _MAX_CHARS = 262_144
 _MIN_SECRET_CHARS = 4
+_MIN_KEY_CHARS = 15
 
 
 def redact(text: str, *, level: Level = "model", keep: Iterable[str] = ()) -> str:
@@ -64,7 +65,7 @@ class Redactor:
         UsageError: If a pattern matches the empty text, and so would match everywhere.
     """
 
-    __slots__ = ("_keep", "_patterns", "_secrets", "emails", "phones")
+    __slots__ = ("_keep", "_own", "_patterns", "_secrets", "emails", "phones")
 
     def __init__(
         self,
@@ -77,6 +78,7 @@ class Redactor:
         self._patterns = tuple(_compiled(pattern) for pattern in patterns)
         self._keep = tuple(keep)
         self._secrets = _forms(secrets)
+        self._own = bool(self._patterns or self._secrets)
         self.emails = emails
         self.phones = phones
 
@@ -86,6 +88,7 @@ class Redactor:
         other._patterns = self._patterns
         other._keep = (*self._keep, *keep)
         other._secrets = tuple(dict.fromkeys((*self._secrets, *_forms(secrets))))
+        other._own = bool(other._patterns or other._secrets)
         other.emails, other.phones = self.emails, self.phones
         return other
 
@@ -121,15 +124,21 @@ class Redactor:
 
     def event(self, event: Event) -> Event:
         """A copy of the event without secrets."""
-        if not event.data:
+        names = Names()
+        # A name that no tool has is whatever the model wrote.
+        tool = event.tool and self._clean(event.tool, "operator", _NOTHING, names)
+        if not event.data and tool == event.tool:
             return event
-        return replace(event, data=self._walk(event.data, "operator", Keep(self._keep), Names(), 0))
+        return replace(event, tool=tool, data=self._walk(event.data, "operator", _NOTHING, names, 0))
 
     def _kept(self, keep: Iterable[str]) -> Keep:
         values = (*self._keep, *keep)
         return Keep(values) if values else _NOTHING
 
     def _clean(self, text: str, level: Level, keep: Keep, names: Names) -> str:
+        # Most strings of an event are short words; no key is that short.
+        if len(text) < _MIN_KEY_CHARS and text.isidentifier() and not self._own:
+            return text
         lowered = text.lower()
         if len(lowered) != len(text):
             lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
@@ -157,6 +166,8 @@ class Redactor:
             spans += email_spans(told, keep)
         if self.phones:
             spans += phone_spans(told, keep)
+        if spans and "[path" in told:
+            spans = outside_placeholders(told, spans)
         return apply_spans(told, spans, names) if spans else told
 
     def _walk(self, value: Any, level: Level, keep: Keep, names: Names, depth: int) -> Any:
