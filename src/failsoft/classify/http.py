@@ -105,7 +105,7 @@ def _meaning(answer: Answer, facts: BodyFacts, status: int | None) -> Verdict | 
     )
     if by_code is not None and not (by_words is not None and _words_win(by_words, by_code)):
         return _ruled(by_code, answer)
-    if by_words is not None:
+    if by_words is not None and not _passes(by_words, status, answer):
         return by_words
     if status is not None:
         return by_status(status, answer.method)
@@ -115,10 +115,16 @@ def _meaning(answer: Answer, facts: BodyFacts, status: int | None) -> Verdict | 
 
 def _words_win(words: Verdict, code: Verdict) -> bool:
     """Whether a provider's words say more than its code: a daily quota behind a code for any rate limit."""
-    return code.kind in (ErrorKind.RATE_LIMITED, ErrorKind.INVALID_ARGUMENT) and words.kind in (
-        ErrorKind.QUOTA_EXHAUSTED,
-        ErrorKind.MODEL_ERROR,
-    )
+    if code.kind == ErrorKind.INVALID_ARGUMENT:
+        return words.kind in (ErrorKind.QUOTA_EXHAUSTED, ErrorKind.MODEL_ERROR, ErrorKind.PERMISSION_DENIED)
+    return code.kind == ErrorKind.RATE_LIMITED and words.reason == "daily_quota"
+
+
+def _passes(words: Verdict, status: int | None, answer: Answer) -> bool:
+    """Whether a quota that the words name comes back soon: Gemini says "current quota" of its limits per minute."""
+    if status != 429 or words.reason != "quota_exhausted":
+        return False
+    return retry_after(None, answer.body, resets=False).retry_after_s is not None
 
 
 def _ruled(found: Verdict, answer: Answer) -> Verdict:

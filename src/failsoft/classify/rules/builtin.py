@@ -18,6 +18,9 @@ __all__ = ["ROWS"]
 
 K, NONE, POSSIBLE = ErrorKind, Effect.NONE, Effect.POSSIBLE
 
+# These can only be said before the secure connection stands, so nothing was sent through it.
+_HANDSHAKE: Final = r"wrong.version.number|handshake|(?:unsupported|unknown).protocol|record.layer.failure|http.request|protocol.version"
+
 _ERRNO: Final[dict[int, Verdict]] = {
     errno.ENETUNREACH: verdict(K.NETWORK, "host_unreachable", NONE),
     errno.EHOSTUNREACH: verdict(K.NETWORK, "host_unreachable", NONE),
@@ -55,8 +58,7 @@ def _os_error(exc: OSError, context: Context) -> Verdict | None:
 
 def _tls(exc: BaseException, context: Context) -> Verdict | None:
     del context
-    text = text_of(exc)
-    return certificate(text) if "ERTIFICATE" in text.upper() else None
+    return certificate(text_of(exc))
 
 
 def _key_error(exc: KeyError, context: Context) -> Verdict:
@@ -96,6 +98,7 @@ ROWS = (
     row("ssl.SSLZeroReturnError", K.NETWORK, "connection_closed"),
     row("ssl.SSLError", read=_tls),
     row("ssl.SSLError", K.TIMEOUT, "read_timeout", text=r"timed out"),
+    row("ssl.SSLError", K.NETWORK, "tls_failed", NONE, text=_HANDSHAKE),
     row("ssl.SSLError", K.NETWORK, "tls_hiccup"),
     row("http.client.RemoteDisconnected", K.NETWORK, "connection_lost"),
     row("http.client.IncompleteRead http.client.BadStatusLine", K.NETWORK, "connection_lost"),

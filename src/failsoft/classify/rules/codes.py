@@ -170,7 +170,10 @@ _SPECIFIC, _GENERAL = _index(SPECIFIC), _index(GENERAL)
 def specific(code: str) -> Verdict | None:
     """What a code means, if it says more than a status."""
     if code.startswith("quota:"):
-        return _DAY if "perday" in code.lower() or "permonth" in code.lower() else None
+        window = code.lower()
+        if "perday" in window or "permonth" in window:
+            return _DAY
+        return _RATE if "perminute" in window or "persecond" in window else None
     return _SPECIFIC.get(_fold(code))
 
 

@@ -33,7 +33,7 @@ CONTEXT_OVERFLOW: Final = re.compile(
     re.I,
 )
 _QUOTA = re.compile(
-    r"insufficient[ _]quota|exceeded your (?:current|monthly|account) (?:quota|usage|limit)|quota exceeded|out of credits?"
+    r"insufficient[ _]quota|exceeded your (?:current|monthly|account) (?:quota|usage|limit)|quota exceeded(?! for)|out of credits?"
     r"|credit balance|insufficient (?:balance|credits?|funds)|billing|spend(?:ing)?[ _](?:cap|limit)|add (?:more )?credits"
     r"|payment required|(?:monthly|usage) (?:limit|cap|quota)[^.]{0,30}(?:reached|exceeded)|not enough credits|plan and billing",
     re.I,

@@ -92,7 +92,10 @@ _MAIL = (
         text=r"please run connect\(\) first",
     ),
     row("smtplib.SMTPServerDisconnected", K.NETWORK, "connection_closed"),
-    row("smtplib.SMTPResponseException smtplib.SMTPRecipientsRefused", read=_smtp),
+    row(
+        "smtplib.SMTPResponseException smtplib.SMTPRecipientsRefused smtplib.SMTPConnectError smtplib.SMTPHeloError",
+        read=_smtp,
+    ),
     row("smtplib.SMTPAuthenticationError", K.PERMISSION_DENIED, "unauthenticated", NONE),
     row("smtplib.SMTPConnectError smtplib.SMTPHeloError", K.NETWORK, "connect_failed", NONE),
     row("smtplib.SMTPNotSupportedError", K.UNAVAILABLE, "not_implemented", NONE, False, say=True),

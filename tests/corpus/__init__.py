@@ -1,0 +1,1 @@
+"""The labelled corpus: real exceptions built or raised by the real libraries, with what they should be called."""
