@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from failsoft.core.kinds import ErrorKind
+from failsoft.core.kinds import Effect, ErrorKind, defaults_of
 from failsoft.feedback._bounds import bounded, clip
 from failsoft.feedback._secret_words import is_secret_name
 from failsoft.feedback.suggest import advice_for, effect_for, retry_for, title_of
@@ -90,6 +90,13 @@ def _message(clean: AgentError, language: Language) -> str:
 def _suggestion(clean: AgentError, language: Language, tool: Any, style: str) -> str:
     context = clean.context
     parts = [advice_for(clean, language, tool)]
+    # JSON has the effect as a key; in text it is said where the kind alone would leave a doubt.
+    if (
+        style == "text"
+        and effect_for(clean, tool) is Effect.NONE
+        and defaults_of(clean.kind).effect is Effect.POSSIBLE
+    ):
+        parts.insert(0, language.effects["none"])
     if context.get("known"):
         parts.append(clip(str(context["known"]), 300))
     seconds = _seconds(clean.retry_after_s)

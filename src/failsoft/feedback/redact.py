@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote
@@ -22,7 +23,7 @@ from failsoft.feedback._traces import plain
 from failsoft.feedback._urls import url_secret_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from failsoft.core.errors import AgentError
     from failsoft.core.events import Event
@@ -177,7 +178,7 @@ class Redactor:
             return value
         if depth >= _MAX_DEPTH:
             return "[nested too deeply]"
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             return self._walk_dict(value, level, keep, names, depth)
         if isinstance(value, (list, tuple, set, frozenset)):
             items = list(value)[:_MAX_ITEMS]
@@ -232,7 +233,7 @@ def _sort_texts(value: Any, sent: list[str], hidden: list[str], is_hidden: bool,
     """Sorts every text in the arguments into what may be said again and what may not."""
     if isinstance(value, str):
         (hidden if is_hidden else sent).append(value)
-    elif isinstance(value, dict) and depth < _MAX_DEPTH:
+    elif isinstance(value, Mapping) and depth < _MAX_DEPTH:
         for key, item in value.items():
             _sort_texts(item, sent, hidden, is_hidden or is_secret_name(str(key)), depth + 1)
     elif isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:

@@ -65,7 +65,8 @@ _ADVICE = {
 }
 
 _EFFECTS = {
-    "possible": "It may have happened. Check before repeating.",
+    "possible": "It may have happened. Check before repeating: it could happen twice.",
+    "none": "Nothing was changed.",
     "possible_repeatable": "It may have happened; repeating it does no harm.",
     "possible_earlier": "An earlier attempt may have caused this. Check the present state before repeating.",
     "done": "It did happen; only its answer is unusable. Do not repeat it.",
