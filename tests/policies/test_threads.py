@@ -85,7 +85,7 @@ def test_one_probe_whoever_asks() -> None:
     """However many threads ask at once, one at a time holds the probe, and each opening is told once."""
     changes = []
     breaker = Breaker(hard_failures=1, open_s=1, jitter=0, max_open_s=1).start(
-        rng=random.Random(1), listener=changes.append
+        rng=random.Random(1), listener=changes.append, lease_s=10**6
     )
     breaker.failure(breaker.admit(0.0), 0.0)
     running, most, guard = [0], [0], threading.Lock()

@@ -95,7 +95,18 @@ class BreakerSite:
             reaches nobody.
     """
 
-    __slots__ = ("_grumbled", "lease_s", "listener", "mask", "min_calls", "name", "options", "rng", "slow_s")
+    __slots__ = (
+        "_grumbled",
+        "lease_s",
+        "listener",
+        "mask",
+        "min_calls",
+        "name",
+        "options",
+        "rng",
+        "slow_s",
+        "window",
+    )
 
     def __init__(
         self,
@@ -112,6 +123,7 @@ class BreakerSite:
         self.listener = listener
         self.lease_s = options.probe_lease_s or lease_s
         self.slow_s = options.slow_s or float("inf")
+        self.window = options.window
         self.mask = (1 << options.window) - 1
         # Ten calls can never stand in a window of five; by time any number can.
         self.min_calls = options.min_calls if options.window_s else min(options.min_calls, options.window)
