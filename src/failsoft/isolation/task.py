@@ -108,7 +108,11 @@ class TaskJob:
         self._runner._ended(self)
         if not self._bell.done():
             self._bell.set_result(None)
-        if self._zombie and self._on_end is not None:
+        if self._zombie:
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._on_end is not None:
             try:
                 self._on_end(self._value, self._error)
             except Exception:
@@ -128,11 +132,19 @@ class TaskJob:
         self._task.cancel()
         try:
             await asyncio.wait([self._task], timeout=self._runner.grace_s if grace_s is None else grace_s)
-        finally:
-            if not self._task.done():
-                self._zombie = True
-                self._runner._orphaned()
+        except asyncio.CancelledError:
+            self._leave()
+            raise
+        if not self._task.done():
+            self._leave()
         return self._zombie
+
+    def _leave(self) -> None:
+        if self._done:
+            self._tell()
+        else:
+            self._zombie = True
+            self._runner._orphaned()
 
     def __repr__(self) -> str:
         state = "done" if self._done else "zombie" if self._zombie else "running" if self._started else "new"

@@ -1,0 +1,178 @@
+"""The parent's end of one worker: its socket, in the event loop that uses it now."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from failsoft.isolation import _frames as frames
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from failsoft.isolation._job import ProcessJob
+
+__all__ = ["Handle"]
+
+log = logging.getLogger("failsoft.isolation")
+
+
+class Handle:
+    """One worker. Read and written in the thread of its loop only; the other fields are under the runner's lock.
+
+    The socket stays registered between calls: adding it to a selector and taking it out costs as much as the call.
+
+    Args:
+        token: Names the worker before it has a process id.
+        born: Monotonic time.
+        on_done: Called with the handle and whether the worker ends, when its call has its answer.
+    """
+
+    __slots__ = (
+        "_buffer",
+        "_out",
+        "_sock",
+        "born",
+        "calls",
+        "condemned",
+        "dying",
+        "job",
+        "loop",
+        "on_done",
+        "pid",
+        "token",
+        "unread",
+    )
+
+    def __init__(self, token: int, born: float, on_done: Callable[[Handle, bool], None]) -> None:
+        self.token, self.born, self.on_done = token, born, on_done
+        self.pid = 0
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.job: ProcessJob | None = None
+        self.calls = 0
+        self.dying = False  # not to be given another call
+        self.condemned = False  # killed by us
+        self.unread = False  # ended before it had read what was written to it
+        self._buffer = bytearray()
+        self._out: memoryview | None = None
+
+    def open(self) -> socket.socket:
+        """Make the socket pair; the worker's end, for the caller to hand over and close."""
+        self._sock, other = socket.socketpair()
+        self._sock.setblocking(False)
+        return other
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Move to an event loop, that of the calling thread."""
+        if self.loop is loop:
+            return
+        self._detach()
+        self.loop = loop
+        loop.add_reader(self._sock.fileno(), self._on_readable, loop)
+
+    def _detach(self) -> None:
+        loop, self.loop = self.loop, None
+        if loop is None or loop.is_closed():
+            return
+        try:
+            loop.call_soon_threadsafe(loop.remove_reader, self._sock.fileno())
+        except RuntimeError:
+            log.debug("an event loop was closed meanwhile")
+
+    def send(self, data: bytes) -> None:
+        """Write a request, now as far as the socket takes it, the rest when it takes more.
+
+        Raises:
+            OSError: The worker is gone, and nothing was written.
+        """
+        try:
+            sent = self._sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):
+            self._out = memoryview(data)[sent:]
+            assert self.loop is not None, "attached before"
+            self.loop.add_writer(self._sock.fileno(), self._on_writable, self.loop)
+
+    def wait(self, seconds: float) -> None:
+        """Ask for an answer again and again, without a sleep: being woken on another core costs 20 to 60 µs."""
+        until = time.monotonic() + seconds
+        job = self.job
+        while self._receive() and self.job is job and time.monotonic() < until:
+            os.sched_yield()  # the worker may wait for this very core
+
+    def _on_writable(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._out is not None:
+            try:
+                self._out = self._out[self._sock.send(self._out) :]
+            except BlockingIOError:
+                return
+            except OSError:
+                self._out = None  # its end is told by the supervisor
+        if not self._out:
+            self._out = None
+            loop.remove_writer(self._sock.fileno())
+
+    def _on_readable(self, loop: asyncio.AbstractEventLoop) -> None:
+        if loop is not self.loop:
+            return  # the last event of a loop that it has left
+        if not self._receive():
+            loop.remove_reader(self._sock.fileno())  # its end is told by the supervisor
+
+    def _receive(self) -> bool:
+        """Take what is there; False at the end of the stream."""
+        try:
+            data = self._sock.recv(8192 if not self._buffer else 1 << 20)
+        except (BlockingIOError, InterruptedError):
+            return True
+        except ConnectionResetError:
+            # How Linux tells that the other end was closed with data in it: the body never began.
+            self.unread = True
+            return False
+        except OSError:
+            return False
+        if not self._buffer and len(data) == frames.HEAD + int.from_bytes(data[: frames.HEAD], "big"):
+            self._take(data[frames.HEAD :])
+            return True
+        self._buffer += data
+        for frame in frames.split(self._buffer):
+            self._take(frame)
+        return bool(data)
+
+    def _take(self, frame: bytes) -> None:
+        job = self.job
+        if job is not None and job.on_frame(frame[:1], frame[2:]):
+            self.on_done(self, frame[1:2] == b"\1")
+
+    def end(self, status: int) -> None:
+        """The worker has ended: take what it still wrote, then tell its job."""
+        self._sock.setblocking(False)
+        while True:
+            before = len(self._buffer), self.job
+            try:
+                alive = self._receive()
+            except ValueError:  # closed already
+                break
+            if not alive or (len(self._buffer), self.job) == before:
+                break
+        if self.loop is not None and not self.loop.is_closed() and self._sock.fileno() >= 0:
+            self.loop.remove_reader(self._sock.fileno())
+            self.loop.remove_writer(self._sock.fileno())
+        self.loop = None
+        self._sock.close()
+        if self.job is not None:
+            self.job.on_exit(self, status)
+
+    def let_go(self) -> None:
+        """Have an idle worker end by itself: it sees the end of its socket."""
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            log.debug("a worker ended before it was told to")
+
+    def __repr__(self) -> str:
+        return f"Handle(pid={self.pid}, calls={self.calls}, busy={self.job is not None}, dying={self.dying})"
