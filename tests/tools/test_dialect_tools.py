@@ -265,6 +265,8 @@ def test_gemini_subset() -> None:
                 "m": {"type": "object", "description": "Any"},
                 "u": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
                 "p": {"type": "integer", "exclusiveMinimum": 0, "multipleOf": 5},
+                "x": {},
+                "l": {"type": "array"},
             },
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "additionalProperties": False,
@@ -276,7 +278,9 @@ def test_gemini_subset() -> None:
         "e": {"type": "string", "enum": ["a", "b"]},
         "o": {"type": "string", "nullable": True, "description": "Opt."},
         "m": {"type": "string", "description": "Any. The text of a JSON object."},
-        "u": {"anyOf": [{"type": "string"}, {"type": "integer"}], "nullable": True},
+        "u": {"anyOf": [{"type": "string", "nullable": True}, {"type": "integer", "nullable": True}]},
+        "x": {"type": "string"},
+        "l": {"type": "array", "items": {"type": "string"}},
         "p": {"type": "integer", "minimum": 1},
     }
     assert set(sent) == {"type", "properties"}
@@ -307,6 +311,60 @@ def test_names_are_made_safe() -> None:
     entry = dialect("openai").schema_of(odd)
     assert entry["function"]["name"].startswith("catalog_get-entity_")
     assert dialect("openai").drops(odd) == [f"the name is sent as {entry['function']['name']!r}"]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_parameter_names_are_made_safe_and_understood(name: str) -> None:
+    """One odd parameter name makes a provider refuse every request; the alias is read back as the parameter."""
+    schema = {
+        "properties": {"$filter": {"type": "string"}, "a.b-c": {"type": "integer"}},
+        "required": ["$filter"],
+    }
+    made = Tool.from_schema("t", schema, lambda **values: values)
+    sent = schema_in(dialect(name).schema_of(made))
+    alias = sent["required"][0]
+    assert set(sent["properties"]) == {alias, "a.b-c"}
+    assert (alias == "$filter") == (name == "mcp")
+    assert made.parse({alias: "x", "a.b-c": 1}).values == {"$filter": "x", "a.b-c": 1}
+    assert made.parse(json.dumps({"$filter": "x"})).values == {"$filter": "x"}
+    with pytest.raises(InvalidArgument):
+        made.parse({"nobody": "x"})
+    if name != "mcp":
+        assert f"the parameter '$filter' is sent as {alias!r}" in dialect(name).drops(made)
+        with pytest.raises(InvalidArgument):
+            made.parse({alias: "x", "$filter": "y"})
+
+
+OLD = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "properties": {
+        "pair": {
+            "type": "array",
+            "items": [{"type": "string"}, {"type": "integer"}],
+            "additionalItems": False,
+        },
+        "list": {"type": "array"},
+        "any": True,
+        "inner": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n", "m"]},
+    },
+    "required": ["q"],
+}
+
+
+@pytest.mark.parametrize("name", [name for name in DIALECTS if name != "mcp"])
+def test_older_drafts_are_sent_in_todays_words(name: str) -> None:
+    """Providers check against draft 2020-12 and against habits of their own; every one gets a schema that holds there."""
+    made = Tool.from_schema("t", OLD, lambda **values: values)
+    sent = schema_in(dialect(name).schema_of(made))
+    jsonschema.Draft202012Validator.check_schema(sent)
+    assert "$schema" not in sent
+    assert "q" in sent["properties"]
+    assert "m" in sent["properties"]["inner"]["properties"]
+    assert isinstance(sent["properties"]["any"], dict)
+    if name != "anthropic":
+        assert "items" in sent["properties"]["list"]
+        assert isinstance(sent["properties"]["pair"]["items"], dict | bool)
 
 
 def test_unknown_dialects_are_named() -> None:

@@ -85,8 +85,8 @@ def test_a_good_tool_has_no_findings() -> None:
         (lambda: tool(bare), "similar_parameters", "warning", "'userId' and 'user_id'"),
         (
             lambda: Tool.from_schema("x", {"properties": {"a b": {}}}, lambda **v: v),
-            "schema",
-            "error",
+            "provider_name",
+            "warning",
             "'a b'",
         ),
         (lambda: Tool.from_schema("x", {"required": ["q"]}, lambda **v: v), "schema", "error", "'q'"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, field
 
-import docstring_parser
-
 __all__ = ["Docs", "read_docs"]
 
 
@@ -31,6 +29,11 @@ def read_docs(text: str | None) -> Docs:
     if not text or not text.strip():
         return Docs()
     clean = inspect.cleandoc(text)
+    if "\n" not in clean:
+        return Docs(description=clean)
+    # Imported when there is something to parse: importing failsoft has a budget.
+    import docstring_parser
+
     try:
         parsed = docstring_parser.parse(clean)
     except docstring_parser.ParseError:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from failsoft.arguments import ArgumentReader
-from failsoft.core.errors import UsageError
+from failsoft.arguments.reader import Values
+from failsoft.core.errors import InvalidArgument, UsageError
+from failsoft.tools.names import PROPERTY, safe_name
 from failsoft.tools.schema import parameter_docs
 from failsoft.tools.shape import Shape, check_key, check_keywords, docs_of, hidden_names
 from failsoft.tools.signature import Signature, read_signature
@@ -68,9 +70,34 @@ class SchemaSource:
 
 def _reader(schema: dict[str, Any], label: str) -> ArgumentReader:
     try:
-        return ArgumentReader.for_schema(schema, tool_name=label)
+        reader = ArgumentReader.for_schema(schema, tool_name=label)
     except UsageError as exc:
         raise UsageError(f"tool {label!r}: {exc}") from exc
+    own_names = {alias: name for name in schema["properties"] if (alias := safe_name(name, PROPERTY)) != name}
+    if own_names:
+        reader.parse_values = _under_own_names(reader, own_names)
+    return reader
+
+
+def _under_own_names(reader: ArgumentReader, own_names: Mapping[str, str]) -> Callable[..., Values]:
+    """Takes back the names that providers were given for parameters whose own names they refuse."""
+    read = ArgumentReader.for_schema({"type": "object"}, tool_name=reader.tool_name).parse_values
+    check = reader.parse_values
+
+    def parse_values(raw: Any, truncated: bool = False) -> Values:
+        sent, repairs = read(raw, truncated)
+        own = {own_names.get(name, name): part for name, part in sent.items()}
+        if len(own) < len(sent):
+            both = next(alias for alias in own_names if alias in sent and own_names[alias] in sent)
+            raise InvalidArgument(
+                f"The parameter {both} came twice, also as {own_names[both]}; nothing was run.",
+                reason="ambiguous",
+                context={"problems": [{"field": both, "problem": "came under two names"}]},
+            )
+        values, more = check(own, False)
+        return values, (*repairs, *more)
+
+    return parse_values
 
 
 def _framed(schema: dict[str, Any]) -> dict[str, Any]:

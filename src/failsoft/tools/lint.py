@@ -17,7 +17,6 @@ from failsoft.core.annotations import Standing
 from failsoft.policies import UNSET, Fallback, Isolation, Retry
 from failsoft.tools.dialects import DIALECTS, dialect
 from failsoft.tools.mangling import folded
-from failsoft.tools.names import COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -260,13 +259,6 @@ def _schema_keywords(tool: Tool[..., Any]) -> Iterator[Found]:
     for name in required if isinstance(required, list) else []:
         if name not in properties:
             yield "error", f"the schema requires {name!r} but does not describe it", "add it to properties"
-    for name in properties:
-        if not COMMON.pattern.fullmatch(name):
-            yield (
-                "error",
-                f"parameter name {name!r} is refused by providers (letters, digits, _ and -, at most 64)",
-                "rename the parameter",
-            )
 
 
 def _dialect_findings(tool: Tool[..., Any], names: Sequence[str]) -> Iterator[Finding]:
@@ -275,7 +267,7 @@ def _dialect_findings(tool: Tool[..., Any], names: Sequence[str]) -> Iterator[Fi
         for drop in DIALECTS[name].drops(tool):
             said.setdefault(drop, []).append(name)
     for drop, where in said.items():
-        renamed = drop.startswith("the name ")
+        renamed = drop.startswith(("the name ", "the parameter "))
         yield Finding(
             tool=tool.name,
             rule="provider_name" if renamed else "provider_schema",

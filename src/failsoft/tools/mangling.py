@@ -11,8 +11,6 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rapidfuzz import fuzz, process
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -127,6 +125,9 @@ def near_names(wanted: Sequence[str], names: Iterable[str], *, first: Iterable[s
         names: The names there are.
         first: Names that are known to fit; they lead.
     """
+    # Imported when a name is wrong: importing failsoft has a budget, and most runs never need it.
+    from rapidfuzz import fuzz, process
+
     known = {name: _words(name) for name in names}
     scores: dict[str, float] = {}
     for text in dict.fromkeys(_words(item) for item in wanted):

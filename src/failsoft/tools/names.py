@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["ANY_NAME", "COMMON", "GEMINI", "NameMap", "NameRule", "safe_name"]
+__all__ = ["ANY_NAME", "COMMON", "GEMINI", "PROPERTY", "NameMap", "NameRule", "safe_name"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,10 @@ COMMON: Final = NameRule(
 # Gemini's FunctionDeclaration also wants a letter or an underscore at the front.
 GEMINI: Final = NameRule(
     pattern=re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}"), max_chars=64, bad=re.compile(r"[^a-zA-Z0-9_-]+")
+)
+# Anthropic: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
+PROPERTY: Final = NameRule(
+    pattern=re.compile(r"[a-zA-Z0-9_.-]{1,64}"), max_chars=64, bad=re.compile(r"[^a-zA-Z0-9_.-]+")
 )
 ANY_NAME: Final = NameRule(pattern=re.compile(r"(?s).+"), max_chars=10_000, bad=re.compile(r"(?!)"))
 

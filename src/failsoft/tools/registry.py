@@ -61,7 +61,11 @@ class Registry:
                     "\n\nhint: rename one: tool(fn, name='...') or tool.replace(name='...')"
                 )
             self._tools[made.name] = made
-        self._maps = (NameMap(self._tools, COMMON), NameMap(self._tools, GEMINI))
+        # Made once: a frozen record costs ten times the look-up.
+        self._exact = {name: Resolution(tool=made) for name, made in self._tools.items()}
+        for names in (NameMap(self._tools, COMMON), NameMap(self._tools, GEMINI)):
+            for name, found in list(self._exact.items())[: len(self._tools)]:
+                self._exact.setdefault(names.alias(name), found)
         self._folded: dict[str, list[AnyTool]] = {}
         for made in self._tools.values():
             self._folded.setdefault(folded(made.name), []).append(made)
@@ -78,14 +82,7 @@ class Registry:
         only where exactly one tool fits and it is not protected; the repair is recorded.
         Everything else is only suggested.
         """
-        exact = self._tools.get(name)
-        if exact is not None:
-            return Resolution(tool=exact)
-        for names in self._maps:
-            own = names.original(name)
-            if own is not None:
-                return Resolution(tool=self._tools[own])
-        return self._undo(name)
+        return self._exact.get(name) or self._undo(name)
 
     def _undo(self, name: str) -> Resolution:
         fits: dict[str, AnyTool] = {}

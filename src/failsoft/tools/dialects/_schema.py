@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MAPS", "SCHEMAS", "framed", "inlined", "merged_top", "walk", "without_root_words"]
+__all__ = ["framed", "inlined", "merged_top", "walk", "with_items", "without_root_words"]
 
 # Where schemas sit inside of a schema: keywords that hold one schema, a list of them, a map of them.
 SCHEMAS = (
@@ -32,13 +32,57 @@ _MAX_NODES = 5_000
 
 
 def framed(schema: dict[str, Any] | None) -> dict[str, Any]:
-    """A deep copy that is at least an object with properties: providers refuse less than that."""
-    made = copy.deepcopy(schema) if isinstance(schema, dict) else {}
+    """A deep copy that is at least an object with properties, in the words of draft 2020-12: providers refuse less."""
+    made: dict[str, Any] = walk(copy.deepcopy(schema) if isinstance(schema, dict) else {}, _modern)
     made["type"] = "object"
     properties = made.get("properties")
     made["properties"] = properties if isinstance(properties, dict) else {}
-    if not isinstance(made.get("required", []), list):
-        del made["required"]
+    return _with_required_named(made, "")
+
+
+def _modern(node: dict[str, Any], path: str) -> dict[str, Any]:
+    """Older spellings in today's words. Anthropic checks every schema against draft 2020-12."""
+    for word, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(node.get(word), bool) and node.pop(word) and bound in node:  # draft 4
+            node[word] = node.pop(bound)
+    if isinstance(node.get("items"), list):  # up to 2019-09
+        node["prefixItems"] = node.pop("items")
+        if "additionalItems" in node:
+            node["items"] = node.pop("additionalItems")
+    if "required" in node and not isinstance(node["required"], list):  # draft 3, and null
+        del node["required"]
+    if "properties" in node:
+        properties = node["properties"] if isinstance(node["properties"], dict) else {}
+        node["properties"] = {name: {} if part is True else part for name, part in properties.items()}
+    return _with_required_named(node, path)
+
+
+def _with_required_named(node: dict[str, Any], path: str) -> dict[str, Any]:
+    """A required property that is not described is at least named where there are others; OpenAI refuses it otherwise."""
+    required = node.get("required")
+    if (
+        node.get("type") == "object"
+        and isinstance(node.get("properties"), dict)
+        and isinstance(required, list)
+    ):
+        for name in required:
+            node["properties"].setdefault(name, {})
+    return node
+
+
+def with_items(schema: dict[str, Any]) -> dict[str, Any]:
+    """Lists whose items are not described get the empty description, which means the same.
+
+    OpenAI refuses them otherwise: "array schema missing items".
+    """
+
+    def change(node: dict[str, Any], path: str) -> dict[str, Any]:
+        kinds = node.get("type")
+        if (kinds == "array" or (isinstance(kinds, list) and "array" in kinds)) and "items" not in node:
+            return {**node, "items": {}}
+        return node
+
+    made: dict[str, Any] = walk(schema, change)
     return made
 
 

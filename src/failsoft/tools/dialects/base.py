@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.calls import ToolCall
 from failsoft.core.context import new_id
 from failsoft.core.errors import UsageError
-from failsoft.tools.names import COMMON, NameRule, safe_name
+from failsoft.tools.names import COMMON, PROPERTY, NameRule, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +91,7 @@ class Dialect:
         find_calls: The calls in a model's message.
         to_messages: The messages that answer calls, in order.
         rule: Which tool names it accepts.
+        property_rule: Which names of parameters it accepts.
     """
 
     name: str
@@ -99,10 +100,11 @@ class Dialect:
     find_calls: Callable[[Any], list[Found]]
     to_messages: Callable[[Sequence[ToolResult]], list[dict[str, Any]]]
     rule: NameRule = field(default=COMMON)
+    property_rule: NameRule = field(default=PROPERTY)
 
     def schema_of(self, tool: Tool[..., Any]) -> dict[str, Any]:
         """The provider's entry for a tool; a fresh dict each time."""
-        adapted = self.adapt(tool.schema)
+        adapted = self._adapted(tool)
         description = "\n\n".join(part for part in (tool.description, *adapted.rules) if part)
         return self.entry(
             Entry(name=safe_name(tool.name, self.rule), description=description, adapted=adapted, tool=tool)
@@ -110,11 +112,24 @@ class Dialect:
 
     def drops(self, tool: Tool[..., Any]) -> list[str]:
         """What the provider is not told of this tool."""
-        drops = list(self.adapt(tool.schema).drops)
+        drops = list(self._adapted(tool).drops)
         alias = safe_name(tool.name, self.rule)
         if alias != tool.name:
             drops.append(f"the name is sent as {alias!r}")
         return drops
+
+    def _adapted(self, tool: Tool[..., Any]) -> Adapted:
+        adapted = self.adapt(tool.schema)
+        properties = adapted.schema["properties"]
+        aliases = {name: safe_name(name, self.property_rule) for name in properties}
+        renamed = {name: alias for name, alias in aliases.items() if name != alias}
+        if not renamed:
+            return adapted
+        schema = {**adapted.schema, "properties": {aliases[name]: part for name, part in properties.items()}}
+        if "required" in schema:
+            schema["required"] = [aliases.get(name, name) for name in schema["required"]]
+        said = [f"the parameter {name!r} is sent as {alias!r}" for name, alias in renamed.items()]
+        return replace(adapted, schema=schema, drops=(*adapted.drops, *said))
 
     def calls_from(self, message: Any) -> list[ToolCall]:
         """The calls in a message.

@@ -50,19 +50,41 @@ def adapt(schema: dict[str, Any]) -> Adapted:
     plain, lost = inlined(framed(schema))
     merged, rules = merged_top(plain)
     simplifier = Simplifier(_KEPT, nullable=True, formats=_FORMATS, text_enums=True)
-    opened = walk(merged, lambda node, path: _free_object(node, path, simplifier))
-    made = framed(simplifier.apply(opened))
+    opened = walk(merged, lambda node, path: _closed(node, path, simplifier))
+    made = framed(walk(simplifier.apply(opened), _any_of_alone))
     drops = [*lost, *(f"only in the description: {rule}" for rule in rules), *simplifier.drops]
     return Adapted(schema=made, drops=tuple(drops), rules=tuple(rules))
 
 
-def _free_object(node: dict[str, Any], path: str, simplifier: Simplifier) -> dict[str, Any]:
-    # "properties: should be non-empty for OBJECT type". The reader decodes the text of an object.
-    if not path or node.get("type") != "object" or node.get("properties"):
+def _closed(node: dict[str, Any], path: str, simplifier: Simplifier) -> dict[str, Any]:
+    """Every part with a type: without one, or with an object without properties, the whole request is refused.
+
+    "schema didn't specify the schema type field"; "properties: should be non-empty for OBJECT type".
+    The reader decodes the text of an object where an object is declared.
+    """
+    if not path:
         return node
-    simplifier.lose("the free form (sent as text)", path)
+    if node.get("type") == "array" and not node.get("items") and not node.get("prefixItems"):
+        simplifier.lose("that items may be anything (sent as text)", path)
+        return {**node, "items": {"type": "string"}}
+    typed = any(word in node for word in ("type", "anyOf", "oneOf", "allOf", "enum", "const"))
+    if typed and (node.get("type") != "object" or node.get("properties")):
+        return node
     kept = {word: part for word, part in node.items() if word in ("description", "default")}
-    return described({**kept, "type": "string"}, "The text of a JSON object.")
+    if typed:
+        simplifier.lose("the free form (sent as text)", path)
+        return described({**kept, "type": "string"}, "The text of a JSON object.")
+    simplifier.lose("that it may be anything (sent as text)", path)
+    return {**kept, "type": "string"}
+
+
+def _any_of_alone(node: dict[str, Any], path: str) -> dict[str, Any]:
+    """Vertex: "when using any_of, it must be the only field set"."""
+    parts = node.get("anyOf")
+    if not isinstance(parts, list) or not path:
+        return node
+    shared = {word: node[word] for word in ("description", "nullable") if word in node}
+    return {"anyOf": [{**shared, **part} for part in parts]}
 
 
 def entry(item: Entry) -> dict[str, Any]:

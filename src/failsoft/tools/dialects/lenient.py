@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from failsoft.tools.dialects import openai
-from failsoft.tools.dialects._schema import framed, inlined, merged_top
+from failsoft.tools.dialects._schema import framed, inlined, merged_top, with_items
 from failsoft.tools.dialects._simplify import Simplifier
 from failsoft.tools.dialects.base import Adapted, Dialect
 
@@ -42,7 +42,7 @@ def adapt(schema: dict[str, Any]) -> Adapted:
     plain, lost = inlined(framed(schema))
     merged, rules = merged_top(plain)
     simplifier = Simplifier(_KEPT)
-    made = framed(simplifier.apply(merged))
+    made = framed(simplifier.apply(with_items(merged)))
     if not made["properties"]:
         # DeepSeek and others refuse an empty object that could be anything.
         made["additionalProperties"] = False

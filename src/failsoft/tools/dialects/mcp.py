@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
-from failsoft.tools.dialects._schema import framed
 from failsoft.tools.dialects.base import Adapted, Dialect, Entry, Found, as_text, blocks_of, get
 from failsoft.tools.names import ANY_NAME
 
@@ -25,7 +25,7 @@ _HINTS = {
 
 def adapt(schema: dict[str, Any]) -> Adapted:
     """The schema as it is: MCP takes all of JSON Schema."""
-    return Adapted(schema=framed(schema))
+    return Adapted(schema=copy.deepcopy(schema))
 
 
 def entry(item: Entry) -> dict[str, Any]:
@@ -73,5 +73,11 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
 
 
 DIALECT = Dialect(
-    name="mcp", adapt=adapt, entry=entry, find_calls=find_calls, to_messages=to_messages, rule=ANY_NAME
+    name="mcp",
+    adapt=adapt,
+    entry=entry,
+    find_calls=find_calls,
+    to_messages=to_messages,
+    rule=ANY_NAME,
+    property_rule=ANY_NAME,
 )

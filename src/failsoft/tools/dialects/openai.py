@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failsoft.tools.dialects._schema import framed, merged_top, without_root_words
+from failsoft.tools.dialects._schema import framed, merged_top, with_items, without_root_words
 from failsoft.tools.dialects.base import Adapted, Dialect, Entry, Found, get, items, mark_last, text_only
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def adapt(schema: dict[str, Any]) -> Adapted:
     made, _ = without_root_words(merged, ("$schema", "$id", "title"))
     made, drops = without_root_words(made, _REFUSED)
     lost = [*(f"only in the description: {rule}" for rule in rules), *drops]
-    return Adapted(schema=framed(made), drops=tuple(lost), rules=tuple(rules))
+    return Adapted(schema=with_items(framed(made)), drops=tuple(lost), rules=tuple(rules))
 
 
 def entry(item: Entry) -> dict[str, Any]:
