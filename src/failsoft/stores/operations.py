@@ -102,8 +102,10 @@ def settle(tables: Tables, key: str, owner_token: str, settlement: Settlement) -
         if tables.result(record) is None:
             _change(tables, record, settlement, now)
         return Settled(ok=True)
-    _change(tables, record, settlement, now)
-    return _double_effect(tables, _base_doubt(tables, record, now), now)
+    loud = _double_effect(tables, _base_doubt(tables, record, now), now)
+    if loud.ok:
+        _change(tables, record, settlement, now)
+    return loud
 
 
 def renew(tables: Tables, key: str, owner_token: str, lease_s: float, abandoned: bool) -> bool:
@@ -276,6 +278,8 @@ def _double_effect(tables: Tables, base: Doubt, now: float) -> Settled:
         evidence=None,
     )
     known = tables.doubt(loud.id)
+    if known is not None and not known.is_open:
+        return Settled(ok=False)  # somebody has judged this very report already
     if known is None:
         tables.put_doubt(loud)
     return Settled(ok=True, doubt=known or loud)

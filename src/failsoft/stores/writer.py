@@ -23,7 +23,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from failsoft.core.errors import UsageError
+from failsoft.core.errors import AgentError, UsageError
 from failsoft.stores.jobs import Job, attempt, call_safely, unavailable, wake, wake_here
 from failsoft.stores.pace import Pace
 
@@ -200,7 +200,8 @@ class Writer:
         self._is_closed = True
         if self._thread is None:
             return
-        await self.run(_nothing)
+        with contextlib.suppress(AgentError):  # what could not be written is reported as lost
+            await self.run(_nothing)
         if (thread := self._thread) is not None:
             # It has nothing left to do but to let go of the connection.
             await asyncio.to_thread(thread.join, _EXIT_WAIT_S)
@@ -211,7 +212,7 @@ class Writer:
         if (thread := self._thread) is None:
             return True
         with contextlib.suppress(RuntimeError):  # the interpreter no longer starts threads
-            self.run_soon(_nothing)
+            self._put(Job(_nothing))
         thread.join(timeout_s)
         return not thread.is_alive()
 
@@ -301,9 +302,15 @@ class Writer:
         return batch
 
     def _do(self, batch: list[Job]) -> None:
+        """First what was kept: it is older, and may settle a key that is asked for again."""
+        kept, self._kept = self._kept, []
+        if kept:
+            self._commit(kept)
+        if batch:
+            self._commit(batch)
+
+    def _commit(self, batch: list[Job]) -> None:
         """All of it in one transaction; where one piece of work breaks that, each in its own."""
-        # What was kept is older, and may be the settlement of a key that is asked for again.
-        batch, self._kept = [*self._kept, *batch], []
         try:
             connection = self._open()
             connection.begin(wait=True)
@@ -321,7 +328,7 @@ class Writer:
             if len(batch) == 1 or may_pass:
                 return self._fail(batch, error, may_pass=may_pass)
             for job in batch:
-                self._do([job])
+                self._commit([job])
             return None
         for job in batch:
             if job.on_done is not None:
