@@ -2,3 +2,22 @@
 
 Read `loop.py` first.
 """
+
+from failsoft.agent.agent import Agent
+from failsoft.agent.clients import AnthropicClient, CallableClient, FallbackClient, OpenAIClient
+from failsoft.agent.escalation import Answer, Case
+from failsoft.agent.limits import Limits
+from failsoft.agent.outcome import Outcome, StopReason
+
+__all__ = [
+    "Agent",
+    "Answer",
+    "AnthropicClient",
+    "CallableClient",
+    "Case",
+    "FallbackClient",
+    "Limits",
+    "OpenAIClient",
+    "Outcome",
+    "StopReason",
+]

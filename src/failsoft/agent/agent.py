@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from failsoft.agent.asking import MODEL_RETRY, Asker
 from failsoft.agent.limits import Limits
 from failsoft.agent.loop import drive
+from failsoft.agent.streaming import AgentStream
 from failsoft.agent.structured import Form
 from failsoft.agent.task import Task
 from failsoft.agent.transcript import Given, Said, Transcript
@@ -105,6 +106,22 @@ class Agent:
         """
         return run_sync(lambda: self.run(prompt, run=run, scope=scope))
 
+    def stream(
+        self, prompt: str | Sequence[Mapping[str, Any]], *, run: Any = None, scope: str | None = None
+    ) -> AgentStream:
+        """`run`, watched: `async for event in agent.stream("...")`; the model's text comes in pieces.
+
+        Events: `run_started`, `turn_started`, `text` (`data["text"]`), `retry_scheduled` (of the model), `turn_finished`,
+        `call_admitted`, `attempt_failed`, `call_finished`, `call_failed`, `escalated`, `run_finished`.
+        What came as text before a `retry_scheduled` of the same turn does not count: the turn begins anew.
+        """
+
+        async def start(listen: Callable[[Event], object]) -> Outcome:
+            async with self._opened(run, scope) as opened:
+                return await drive(self._task(opened, self._begin(prompt), listen=listen))
+
+        return AgentStream(start)
+
     @asynccontextmanager
     async def _opened(self, run: Any, scope: str | None) -> AsyncIterator[Any]:
         """The run to work in: the one handed in, which stays open, or one of our own."""
@@ -129,8 +146,7 @@ class Agent:
         run: Any,
         transcript: Transcript,
         *,
-        on_text: Callable[[str], object] | None = None,
-        sink: Callable[[Event], object] | None = None,
+        listen: Callable[[Event], object] | None = None,
     ) -> Task:
         classifier = _shared(self.harness, "classifier") or Classifier()
         tools = {tool.name: tool for tool in getattr(self.harness, "tools", ())}
@@ -164,8 +180,8 @@ class Agent:
             system=self.system,
             form=self.form,
             on_escalate=self.on_escalate,
-            on_text=on_text,
-            sink=sink,
+            listen=listen,
+            events=_shared(self.harness, "events"),
             transcript=transcript,
         )
         return task

@@ -9,6 +9,7 @@ from failsoft.agent.people import ask_approvals, escalate, follow
 from failsoft.agent.refusals import not_started, refused
 from failsoft.agent.task import Task
 from failsoft.agent.transcript import Answered, Reply, Turned
+from failsoft.core.events import EventName
 from failsoft.harness.batch import interrupted_results
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from failsoft.agent.watch import Ruling
     from failsoft.core.calls import ToolCall
+    from failsoft.core.results import ToolResult
     from failsoft.core.turns import ModelTurn
 
 __all__ = ["answer_calls", "close_turn"]
@@ -57,10 +59,28 @@ async def _run(task: Task, calls: Sequence[ToolCall], rulings: Sequence[Ruling])
             task.pending[call.id] = refused(task, call, ruling.reason, ruling.message)
     if not allowed:
         return
+    for call in allowed:
+        task.tell(EventName.CALL_ADMITTED, call)
     left_s = task.remaining_s()
     options = {} if left_s == float("inf") else {"deadline_s": left_s}
     for call, result in zip(allowed, await task.run.call_all(allowed, **options), strict=True):
         task.pending[call.id] = result
+        _tell(task, call, result)
+
+
+def _tell(task: Task, call: ToolCall, result: ToolResult) -> None:
+    """What a listener wants to know of a call that has ended; the harness tells its own sinks as it happens."""
+    if task.listen is None:
+        return
+    for attempt in result.history:
+        if attempt.error is not None:
+            data = {"kind": str(attempt.error.kind), "message": str(attempt.error), "wait_s": attempt.wait_s}
+            task.tell(EventName.ATTEMPT_FAILED, call, number=attempt.number, **data)
+    if result.error is None:
+        task.tell(EventName.CALL_FINISHED, call, duration_s=result.duration_s, degraded_by=result.degraded_by)
+    else:
+        error = result.error
+        task.tell(EventName.CALL_FAILED, call, kind=str(error.kind), reason=error.reason, message=str(error))
 
 
 async def _stopped(task: Task, calls: Sequence[ToolCall], call: ToolCall, ruling: Ruling) -> None:

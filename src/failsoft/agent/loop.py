@@ -86,9 +86,7 @@ async def _next_turn(task: Task) -> ModelTurn:
     said = turn.calls or turn.text or (turn.end is TurnEnd.PAUSED and turn.messages)
     if said and turn.end is not TurnEnd.REFUSED:
         task.transcript.add(Turned(turn))
-    task.tell(
-        EventName.TURN_FINISHED, turn=task.turns, end=str(turn.end), text=turn.text, calls=len(turn.calls)
-    )
+    task.tell(EventName.TURN_FINISHED, turn=task.turns, end=str(turn.end), calls=len(turn.calls))
     return turn
 
 

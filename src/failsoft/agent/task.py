@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.outcome import Outcome, StopReason, distinct_errors
 from failsoft.agent.transcript import Transcript
-from failsoft.core.events import Event, EventName
+from failsoft.core.events import LEVELS, Event, EventName
 from failsoft.core.turns import ModelRequest, TurnEnd, Usage
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from failsoft.agent.limits import Limits
     from failsoft.agent.structured import Form
     from failsoft.agent.watch import Watch
+    from failsoft.core.calls import ToolCall
     from failsoft.core.clock import Clock
     from failsoft.core.errors import AgentError
     from failsoft.core.results import ToolResult
@@ -50,8 +51,8 @@ class Task:
         system: What the model is to be.
         form: The structured answer that is wanted.
         on_escalate: Asks a person.
-        on_text: Takes pieces of text.
-        sink: Takes events.
+        listen: Takes every event of this run, pieces of text included; the client streams where it is given.
+        events: The harness's sinks, for what concerns operators.
         transcript: The conversation so far.
     """
 
@@ -64,8 +65,8 @@ class Task:
     system: str | None = None
     form: Form | None = None
     on_escalate: Callable[[Case], Any] | None = None
-    on_text: Callable[[str], object] | None = None
-    sink: Callable[[Event], object] | None = None
+    listen: Callable[[Event], object] | None = None
+    events: Any = None
     transcript: Transcript = field(default_factory=Transcript)
     turns: int = 0
     repairs: int = 0
@@ -93,25 +94,27 @@ class Task:
     def request(self) -> ModelRequest:
         """The next request to the model."""
         dialect = self.asker.client.dialect
-        messages, tools = self.render(dialect)
+        tool_dialect = getattr(self.asker.client, "tool_dialect", dialect)
+        messages, tools = self.render(dialect, tool_dialect)
         left_s = self.remaining_s()
         return ModelRequest(
             dialect=dialect,
+            tool_dialect=tool_dialect,
             messages=messages,
             tools=tools,
             system=self.system,
             withhold_tools=self.turns >= self.max_turns - 1,
             timeout_s=None if left_s == float("inf") else left_s,
             run_id=self.run.id,
-            on_text=self.on_text,
+            on_text=None if self.listen is None else self._on_text,
             render=self.render,
         )
 
-    def render(self, dialect: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Messages and tools in a dialect. The tool list is made once: prompt caches live on it."""
-        tools = self.tools.get(dialect)
+    def render(self, dialect: str, tool_dialect: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Messages and tools in their dialects. The tool list is made once: prompt caches live on it."""
+        tools = self.tools.get(tool_dialect)
         if tools is None:
-            tools = self.tools[dialect] = self.harness.schemas(dialect)
+            tools = self.tools[tool_dialect] = self.harness.schemas(tool_dialect)
         return self.transcript.wire(dialect), tools
 
     def count(self, turn: ModelTurn) -> None:
@@ -121,10 +124,27 @@ class Task:
         if turn.text and turn.end is not TurnEnd.PAUSED:
             self.text = self.kept_text + turn.text
 
-    def tell(self, name: EventName, **data: Any) -> None:
-        """Hand an event to whoever listens."""
-        if self.sink is not None:
-            self.sink(Event(name=name, at=self.clock.wall(), run_id=self.run.id, data=data))
+    def tell(self, name: EventName, call: ToolCall | None = None, **data: Any) -> None:
+        """Hand an event to the listener, and to the harness's sinks where it is not theirs already."""
+        wanted = self.events is not None and call is None and self.events.wants(LEVELS[name])
+        if self.listen is None and not wanted:
+            return
+        event = Event(
+            name=name,
+            at=self.clock.wall(),
+            tool=None if call is None else call.name,
+            call_id=None if call is None else call.id,
+            run_id=self.run.id,
+            data=data,
+        )
+        if self.listen is not None:
+            self.listen(event)
+        if wanted:
+            self.events.emit(event)
+
+    def _on_text(self, text: str) -> None:
+        assert self.listen is not None
+        self.listen(Event(name=EventName.TEXT, at=self.clock.wall(), run_id=self.run.id, data={"text": text}))
 
     def outcome(
         self,

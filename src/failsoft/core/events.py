@@ -40,6 +40,7 @@ class EventName(StrEnum):
     RUN_FINISHED = "run_finished"
     TURN_STARTED = "turn_started"
     TURN_FINISHED = "turn_finished"
+    TEXT = "text"
     ESCALATED = "escalated"
     STORE_TROUBLE = "store_trouble"
 

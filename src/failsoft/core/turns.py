@@ -72,7 +72,8 @@ class ModelRequest:
         timeout_s: Seconds that are left for the answer; the client's own time-out where it is shorter.
         run_id: The run that it belongs to.
         on_text: Takes pieces of text as they come; the client streams where it is given.
-        render: Gives messages and tools in another dialect.
+        tool_dialect: The shapes of `tools`, where they are not those of `dialect`.
+        render: Gives messages and tools in other dialects.
     """
 
     dialect: str
@@ -84,14 +85,16 @@ class ModelRequest:
     timeout_s: float | None = None
     run_id: str = ""
     on_text: Callable[[str], object] | None = None
-    render: Callable[[str], tuple[list[dict[str, Any]], list[dict[str, Any]]]] | None = None
+    tool_dialect: str = ""
+    render: Callable[[str, str], tuple[list[dict[str, Any]], list[dict[str, Any]]]] | None = None
 
-    def to(self, dialect: str) -> ModelRequest:
+    def to(self, dialect: str, tool_dialect: str | None = None) -> ModelRequest:
         """The same request in another dialect; itself where it is in that one."""
-        if dialect == self.dialect or self.render is None:
+        tools_in = tool_dialect or dialect
+        if self.render is None or (dialect, tools_in) == (self.dialect, self.tool_dialect or self.dialect):
             return self
-        messages, tools = self.render(dialect)
-        return replace(self, dialect=dialect, messages=messages, tools=tools)
+        messages, tools = self.render(dialect, tools_in)
+        return replace(self, dialect=dialect, tool_dialect=tools_in, messages=messages, tools=tools)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,6 +153,8 @@ class ModelServer:
             events = events[: len(events) // 2]
         if fault is not None and fault.kind == "stream_error":
             events.append(self.stream_error())
+        if fault is not None and fault.kind == "bad_event":
+            events[1] = "data: {not json\n\n"
         for event in events:
             if fault is not None and fault.kind == "slow":
                 await asyncio.sleep(fault.delay_s)

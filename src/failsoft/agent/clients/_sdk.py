@@ -6,16 +6,18 @@ import asyncio
 import importlib
 import json
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from failsoft.classify import classify_response
 from failsoft.core.errors import ModelError, UsageError
 from failsoft.core.kinds import Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["PerLoop", "cut_answer", "load", "loads", "unreadable_answer"]
+__all__ = ["PerLoop", "answer_body", "broken_streams", "cut_answer", "load", "unreadable_answer"]
 
 
 def load(module: str, extra: str) -> Any:
@@ -28,6 +30,10 @@ def load(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as exc:
         raise UsageError(f"{module} is not installed\n\nhint: pip install 'failsoft[{extra}]'") from exc
+
+
+# None of the SDKs' own errors is one of these: they come from putting together events that do not fit.
+_STUMBLES = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RuntimeError)
 
 
 class PerLoop:
@@ -61,18 +67,22 @@ class PerLoop:
             await found.close()
 
 
-def loads(body: bytes) -> dict[str, Any]:
-    """A response body as the object that it must be.
+def answer_body(response: Any) -> dict[str, Any]:
+    """The body of a response that the SDK took for a success, exactly as it was sent.
 
     Raises:
-        ModelError: It is none; asking again may help.
+        AgentError: It is no JSON object, or it is an error behind a good status.
     """
     try:
-        found = json.loads(body)
+        found = json.loads(response.content)
     except ValueError as exc:
         raise unreadable_answer() from exc
     if not isinstance(found, dict):
         raise unreadable_answer()
+    if found.get("error"):
+        error = classify_response(response.status_code, response.headers, found, method="POST")
+        if error is not None:
+            raise error
     return found
 
 
@@ -84,6 +94,21 @@ def unreadable_answer(detail: str = "") -> ModelError:
         retryable=True,
         effect=Effect.NONE,
     )
+
+
+@contextmanager
+def broken_streams() -> Iterator[None]:
+    """What the SDKs let through of a stream that is none: unreadable events, or no events at all.
+
+    Raises:
+        ModelError: Instead of theirs; asking again may help.
+    """
+    try:
+        yield
+    except _STUMBLES as exc:
+        if "authentication" in str(exc):
+            raise
+        raise unreadable_answer() from exc
 
 
 def cut_answer() -> ModelError:

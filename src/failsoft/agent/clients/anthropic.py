@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failsoft.agent.clients._sdk import PerLoop, cut_answer, load, loads, unreadable_answer
+from failsoft.agent.clients._messages import turn_of
+from failsoft.agent.clients._sdk import PerLoop, answer_body, broken_streams, cut_answer, load
 from failsoft.core.errors import PermissionDenied
-from failsoft.core.turns import ModelTurn, TurnEnd, Usage
-from failsoft.tools.dialects import calls_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from failsoft.core.turns import ModelRequest
+    from failsoft.core.turns import ModelRequest, ModelTurn
 
 __all__ = ["AnthropicClient"]
-
-_ENDS = {
-    "end_turn": TurnEnd.FINISHED,
-    "stop_sequence": TurnEnd.FINISHED,
-    "tool_use": TurnEnd.CALLS,
-    "max_tokens": TurnEnd.TRUNCATED,
-    "pause_turn": TurnEnd.PAUSED,
-    "refusal": TurnEnd.REFUSED,
-    "model_context_window_exceeded": TurnEnd.CONTEXT_FULL,
-}
 
 
 class AnthropicClient:
@@ -77,7 +66,8 @@ class AnthropicClient:
         parameters = self._parameters(request)
         try:
             if request.on_text is not None:
-                return turn_from(await _streamed(messages, parameters, request.on_text))
+                with broken_streams():
+                    return turn_of(await _streamed(messages, parameters, request.on_text))
             response = await messages.with_raw_response.create(**parameters)
         except TypeError as exc:
             if "authentication" not in str(exc):
@@ -85,7 +75,7 @@ class AnthropicClient:
             raise PermissionDenied(
                 "There is no key for the model.", reason="missing_key", suggestion="Set ANTHROPIC_API_KEY."
             ) from exc
-        return turn_from(loads(response.http_response.content))
+        return turn_of(answer_body(response.http_response))
 
     def _parameters(self, request: ModelRequest) -> dict[str, Any]:
         left_s = self.timeout_s if request.timeout_s is None else min(self.timeout_s, request.timeout_s)
@@ -124,43 +114,3 @@ async def _streamed(
     for block in message.get("content", ()):
         block.pop("parsed_output", None)  # the SDK's own, which the API does not take back
     return dict(message)
-
-
-def turn_from(message: dict[str, Any]) -> ModelTurn:
-    """The turn in a response of the Messages API.
-
-    Raises:
-        ModelError: It is no message.
-    """
-    content = message.get("content")
-    if not isinstance(content, list) or message.get("role") != "assistant":
-        raise unreadable_answer()
-    # Empty text is refused when it is sent back; everything else goes back as it came.
-    blocks = [
-        b for b in content if not (isinstance(b, dict) and b.get("type") == "text" and not b.get("text"))
-    ]
-    message = {**message, "content": blocks}
-    calls = tuple(calls_from("anthropic", message))
-    word = str(message.get("stop_reason"))
-    details = message.get("stop_details") or {}
-    return ModelTurn(
-        messages=({"role": "assistant", "content": blocks},) if blocks else (),
-        dialect="anthropic",
-        text="".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text"),
-        calls=calls,
-        end=_ENDS.get(word, TurnEnd.CALLS if calls else TurnEnd.FINISHED),
-        usage=_usage(message.get("usage") or {}),
-        model=str(message.get("model", "")),
-        detail=str(details.get("explanation") or "") if isinstance(details, dict) else "",
-        raw=message,
-    )
-
-
-def _usage(given: dict[str, Any]) -> Usage:
-    return Usage(
-        input_tokens=given.get("input_tokens") or 0,
-        output_tokens=given.get("output_tokens") or 0,
-        cache_read_tokens=given.get("cache_read_input_tokens") or 0,
-        cache_write_tokens=given.get("cache_creation_input_tokens") or 0,
-        requests=1,
-    )
