@@ -54,10 +54,10 @@ class ModelReader(ArgumentReader):
     def __init__(
         self, model: type[BaseModel], *, tool_name: str, hidden: frozenset[str] = frozenset()
     ) -> None:
-        schema = schema_of(model, hidden)
+        shown = without_fields(model, hidden)
+        schema = schema_of(shown, hidden)
         super().__init__(tool_name=tool_name, shape=Shape(schema))
         self.hidden = hidden
-        shown = without_fields(model, hidden)
         core_schema: Any = shown.__pydantic_core_schema__
         self._validator = shown.__pydantic_validator__
         self._schema_validator = compile_schema(schema)
@@ -81,8 +81,9 @@ class ModelReader(ArgumentReader):
         validate_json, validate_python = self._validator.validate_json, self._validator.validate_python
         conforms, careful = self._conforms, self._careful
         census = self._census or (lambda model: NOT_SURE)
-        # With `Any` fields the keys are counted by a walk in Python, which is slower than the careful way.
-        counts = self._census is not None and not self._decimals and not has_any
+        # With `Any` fields the keys would be counted by a walk in Python, which is slower than a second scan.
+        counts = self._census is not None and not has_any
+        reads_text = not self._decimals
         has_moment = self._has_moment
         none: tuple[Repair, ...] = ()
 
@@ -94,13 +95,14 @@ class ModelReader(ArgumentReader):
                 elif kind is dict:
                     if conforms(raw) and (not has_any or is_plain(raw)):
                         return validate_python(raw).__dict__, none
-                elif kind is str and counts:
-                    model = validate_json(raw, strict=True)
-                    if (
-                        has_exactly(raw, census(model))
-                        and not (has_moment and _NUMBER_AS_TEXT.search(raw))
-                        and len(raw) <= MAX_CHARS
-                    ):
+                elif kind is str and reads_text and len(raw) <= MAX_CHARS:
+                    if counts:
+                        model = validate_json(raw, strict=True)
+                        is_whole = has_exactly(raw, census(model))
+                    else:
+                        model = validate_json(raw, strict=True, extra="forbid")
+                        is_whole = strict_value(raw) is not None
+                    if is_whole and not (has_moment and _NUMBER_AS_TEXT.search(raw)):
                         return model.__dict__, none
             except _NOT_VALID:
                 pass

@@ -68,14 +68,18 @@ def unknown_fields(reader: ArgumentReader, value: dict[str, Any], names: Sequenc
 
 
 def _by_schema(shape: Shape, value: Any, validator: jsonschema_rs.Validator) -> tuple[list[Problem], int]:
+    """The first problems in full, and how many there are, counted up to a limit."""
     found: dict[tuple[str, str], Problem] = {}
+    count = 0
     try:
         for error in islice(validator.iter_errors(value), _MAX_COUNTED):
-            for problem in _flat(shape, error, 0):
-                found.setdefault((problem["field"], problem["problem"]), problem)
+            count += 1
+            if len(found) < MAX_PROBLEMS:
+                for problem in _flat(shape, error, 0):
+                    found.setdefault((problem["field"], problem["problem"]), problem)
     except ValueError:
         pass
-    return list(found.values())[:MAX_PROBLEMS], len(found)
+    return list(found.values())[:MAX_PROBLEMS], max(count, len(found)) if count > MAX_PROBLEMS else len(found)
 
 
 def _flat(shape: Shape, error: Any, depth: int) -> Iterable[Problem]:
@@ -84,21 +88,37 @@ def _flat(shape: Shape, error: Any, depth: int) -> Iterable[Problem]:
     field = _path(error.instance_path)
     node = _node(shape, error.schema_path[:-1])
     if "unexpected" in details:
-        for name in details["unexpected"][:_MAX_ALLOWED]:
+        for name in details["unexpected"][:MAX_PROBLEMS]:
             yield _unknown(shape, node, field, name, error.instance.get(name))
     elif kind.name in ("required", "dependentRequired") and "property" in details:
         yield _missing(shape, node, field, details["property"])
-    elif details.get("context") and depth < 4 and (chosen := _nearest(error, details["context"])):
-        for part in chosen:
-            yield from _flat(shape, part, depth + 1)
+    elif details.get("context") and depth < 4 and isinstance(error.instance, dict | list):
+        yield from _of_branches(shape, error, details["context"], node, depth)
     else:
         yield _wrong(shape, node, field, kind.name, error.instance)
 
 
+def _of_branches(
+    shape: Shape, error: Any, context: list[list[Any]], node: Node, depth: int
+) -> Iterable[Problem]:
+    """Problems under anyOf or oneOf: of the tag that tells the branches apart, or of the branch that was meant."""
+    tags = [[e for e in branch if e.kind.name in ("const", "enum")] for branch in context]
+    if all(tags) and len({tuple(branch[0].instance_path) for branch in tags}) == 1:
+        nodes = [_node(shape, branch[0].schema_path[:-1]) for branch in tags]
+        first = tags[0][0]
+        problem = _wrong(shape, nodes[0], _path(first.instance_path), first.kind.name, first.instance)
+        yield {**problem, "expected": " or ".join(describe(shape, n) for n in nodes[:MAX_PROBLEMS])}
+        return
+    chosen = _nearest(error, context)
+    if chosen is None:
+        yield _wrong(shape, node, _path(error.instance_path), error.kind.name, error.instance)
+        return
+    for part in chosen[:MAX_PROBLEMS]:
+        yield from _flat(shape, part, depth + 1)
+
+
 def _nearest(error: Any, context: list[list[Any]]) -> list[Any] | None:
     """The errors of the branch that was probably meant: an object or list that was entered, with the fewest errors."""
-    if not isinstance(error.instance, dict | list):
-        return None
     at = list(error.instance_path)
     inside = [
         branch
@@ -285,11 +305,9 @@ def _refusal(reader: ArgumentReader, value: Any, found: list[Problem], count: in
 
 
 def _sentence(problem: Problem) -> str:
-    text = (
-        f"{problem['field'] or 'the object'}: {problem['problem']}"
-        if not problem["field"]
-        else (f"{problem['field']} {problem['problem']}")
-    )
+    # What a validator of the tool's own says is a sentence of its own.
+    is_own = not problem["problem"].startswith(("is ", "has ", "does ", "fits ", "holds "))
+    text = f"{problem['field'] or 'the object'}{':' if is_own else ''} {problem['problem']}"
     if problem.get("expected"):
         text += f" (expected {problem['expected']}"
         text += f", got {problem['got']})" if problem.get("got", "nothing") != "nothing" else ")"

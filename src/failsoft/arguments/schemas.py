@@ -56,6 +56,8 @@ def schema_of(model: type[BaseModel], hidden: frozenset[str] = frozenset()) -> d
     properties = schema.setdefault("properties", {})
     for name in hidden:
         properties.pop(name, None)
+    if hidden and "required" in schema:
+        schema["required"] = [name for name in schema["required"] if name not in hidden]
     schema.setdefault("type", "object")
     return schema
 

@@ -1,0 +1,1 @@
+"""bench measures failsoft against its floors and peers."""
