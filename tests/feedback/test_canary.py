@@ -75,6 +75,7 @@ PLACES = {
     "internal host": ("could not reach db7.corp.internal", "db7.corp"),
     "cluster host": ("lookup billing.prod.svc.cluster.local failed", "billing.prod"),
     "host with a port": ("Error connecting to redis:6379", "redis:6379"),
+    "internal part of a public name": ("https://billing.internal.example.com/x failed", "billing.internal"),
     "host in a DSN": ("postgresql://db7/sales", "db7"),
     "private address": ("dial tcp 10.20.30.40:5432: refused", "10.20.30.40"),
     "public address": ("Your IP address: 203.0.113.77", "203.0.113.77"),

@@ -42,9 +42,9 @@ _NOT_HOSTS = words(
     "line column col row port code status error errno char position offset index page step item id "
     "attempt version size length count exit signal at http https"
 )
-_HOST_MARKS = ("host", "server", "broker", "node")
+_HOST_MARKS = ("host", "server")
 _NAMED_HOST = re.compile(
-    r"(?:server at|host ?name|hostaddr|host|server|broker|node)"
+    r"(?:server at|host ?name|hostaddr|host|server)"
     r"(?:(?:[ ]?[=:][ ]?|[ ])[\"'](?P<quoted>[A-Za-z0-9_.\-]{1,253})[\"']|=(?P<bare>[A-Za-z0-9_.\-]{1,253}))",
     re.IGNORECASE,
 )
@@ -53,9 +53,9 @@ _RESOLVED = re.compile(
     r"|(?:hostname|lookup)[ ]([A-Za-z0-9][A-Za-z0-9_.\-]{0,252}+)(?=:| on )",
     re.IGNORECASE,
 )
-_USER_MARKS = ("user", "role", "account", "principal")
+_USER_MARKS = ("user", "role", "account")
 _NAMED_USER = re.compile(
-    r"(?:user ?name|user[_ ]id|user|role|account|principal)"
+    r"(?:user ?name|user[_ ]id|user|role|account)"
     r"(?:(?:[ ]?[=:][ ]?|[ ]|[ ](?:is|was|name)[ ])"
     r"\\?[\"'`](?P<quoted>[^\"'`\\\s]{1,128})\\?[\"'`](?:@[\"'`](?P<at>[^\"'`\s]{1,255})[\"'`])?"
     r"|=(?P<bare>[^\s\"'`&,;)\]}]{1,128}))",
@@ -88,7 +88,7 @@ def host_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
         elif is_connection or is_internal_host(host):
             yield Span(found.start(group), found.end(group), "host")
 
-    if "host" in lowered or "getaddrinfo" in lowered:
+    if "host" in lowered or "ENOTFOUND" in text:
         for found in _after_marks(text, lowered, ("enotfound", "eai_again", "hostname", "lookup"), _RESOLVED):
             which = 1 if found[1] else 2
             if is_internal_host(found[which]) and not keep.has(found[which]):

@@ -90,6 +90,8 @@ _TAILS = tuple(
     for _, literal, chars, least in PROVIDER_KEYS
 )
 _MIN_KEY_CHARS = 15
+_LONG = b"x" * _MIN_KEY_CHARS
+_WORD_MAP = bytes(ord("x") if chr(code).isalnum() or chr(code) in "_-." else ord(" ") for code in range(256))
 _WHOLE_MARKS = ("/", ".")  # literals that may stand in the middle of an address
 _TELEGRAM = re.compile(r"[0-9]{8,10}+:AA[A-Za-z0-9_\-]{30,40}+")
 
@@ -97,11 +99,11 @@ _TELEGRAM = re.compile(r"[0-9]{8,10}+:AA[A-Za-z0-9_\-]{30,40}+")
 def provider_spans(text: str) -> Iterator[Span]:
     """The keys in a text that show whose they are."""
     # Keys are long words: most texts have few, and the literals are looked for in those alone.
-    long_words = " ".join([word for word in text.split() if len(word) >= _MIN_KEY_CHARS])
+    long_words = _long_words(text)
     if not long_words:
         return
     for literal, tail in _TAILS:
-        if literal not in long_words:
+        if literal not in (text if "/" in literal else long_words):
             continue
         at = text.find(literal)
         while at >= 0:
@@ -115,6 +117,22 @@ def provider_spans(text: str) -> Iterator[Span]:
     if ":AA" in text:
         for bot in _TELEGRAM.finditer(text):
             yield Span(bot.start(), bot.end(), "secret")
+
+
+def _long_words(text: str) -> str:
+    """The words that are long enough for a key, one after another.
+
+    By a map of the text with one byte a character, because a search in bytes is 10 times as fast as splitting.
+    """
+    words = text.encode("ascii", "replace").translate(_WORD_MAP)
+    found: list[str] = []
+    at = words.find(_LONG)
+    while at >= 0:
+        end = words.find(b" ", at)
+        end = len(words) if end < 0 else end
+        found.append(text[at:end])
+        at = words.find(_LONG, end)
+    return " ".join(found)
 
 
 def _starts_word(text: str, at: int) -> bool:

@@ -72,9 +72,11 @@ def _split(run: str, scheme: str) -> tuple[str, str, int]:
 def _urls(text: str) -> Iterator[tuple[str, int, int, str]]:
     """Scheme, where it begins, where the part behind `://` begins, and that part."""
     for found in _URL.finditer(text):
-        before = _SCHEME_BEFORE.search(text, max(0, found.start() - 31), found.start())
-        if before:
-            yield before[0].lower(), before.start(), found.start(1), found[1]
+        at = found.start()
+        if at >= 5 and text.startswith("https", at - 5):
+            yield "https", at - 5, at + 3, found[1]
+        elif before := _SCHEME_BEFORE.search(text, max(0, at - 31), at):
+            yield before[0].lower(), before.start(), at + 3, found[1]
 
 
 def url_secret_spans(text: str) -> Iterator[Span]:
