@@ -20,7 +20,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 
 from failsoft.arguments.census import NOT_SURE, census_of, has_exactly
 from failsoft.arguments.coerce import coerce
-from failsoft.arguments.problems import model_problems, unknown_fields
+from failsoft.arguments.problems import model_problems, schema_problems, unknown_fields
 from failsoft.arguments.reader import ArgumentReader, Raw, Values
 from failsoft.arguments.refusals import MAX_CHARS
 from failsoft.arguments.schemas import (
@@ -33,7 +33,7 @@ from failsoft.arguments.schemas import (
 )
 from failsoft.arguments.shape import Shape
 from failsoft.arguments.text import strict_value
-from failsoft.arguments.values import is_plain, mend_text
+from failsoft.arguments.values import has_whole_float, is_plain, mend_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,8 +114,12 @@ class ModelReader(ArgumentReader):
         """The next way: one mapping, which must fit the schema."""
         try:
             value = strict_value(raw, self._decimals) if type(raw) is str and len(raw) <= MAX_CHARS else raw
-            is_sound = value is not raw or (type(raw) is dict and mend_text(raw) is raw)
-            if not truncated and type(value) is dict and is_sound and self._conforms(value):
+            if value is raw:
+                is_sound = type(raw) is dict and mend_text(raw) is raw
+            else:
+                # Whole floats go the patient way, where it is noted that they became integers.
+                is_sound = type(value) is dict and not has_whole_float(value)
+            if is_sound and not truncated and self._conforms(value):
                 return self._converted(value), ()
         except _NOT_VALID:
             pass
@@ -163,7 +167,10 @@ class ModelReader(ArgumentReader):
         if is_given:
             model = self._validator.validate_python(value, strict=True, extra=self._extra)
         else:
-            model = self._validator.validate_json(to_json(value), strict=True, extra=self._extra)
+            text = to_json(value)
+            if self._has_moment and _NUMBER_AS_TEXT.search(text.decode()):
+                raise schema_problems(self, value, self._schema_validator)
+            model = self._validator.validate_json(text, strict=True, extra=self._extra)
         return self._values_of(model)
 
     def _fits(self, value: Any) -> bool:

@@ -27,11 +27,11 @@ _MANY_DIGITS = re.compile(r"[0-9]{300}")
 _HALF_PAIR = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _BEGINS_VALUE = re.compile(r"\s*(?:[{\[\"'/#0-9-]|(?:true|false|null|True|False|None)\b)")
 _ONE_WORD = re.compile(r"[\w.+-]*\Z")
-_MAX_LAYERS = 3
+_MAX_LAYERS = 4
 
 
 def as_text(raw: str | bytes | bytearray) -> str:
-    """`raw` as text without a byte order mark.
+    """`raw` as text.
 
     Raises:
         InvalidArgument: Too large, or bytes that are not UTF-8.
@@ -49,7 +49,7 @@ def as_text(raw: str | bytes | bytearray) -> str:
             raise refuse(
                 "bad_json", f"The arguments are not valid UTF-8 text (byte {exc.start})", position=exc.start
             ) from exc
-    return raw.removeprefix("\ufeff")
+    return raw
 
 
 def strict_value(text: str, decimals: bool = False) -> Any:
@@ -88,6 +88,7 @@ def read_object(text: str, *, decimals: bool = False) -> tuple[dict[str, Any], l
     """
     repairs: list[Repair] = []
     for layer in range(_MAX_LAYERS):
+        text = text.removeprefix("\ufeff")
         if not text.strip():
             return {}, repairs
         value, found = read_value(text, decimals=decimals)
@@ -100,7 +101,7 @@ def read_object(text: str, *, decimals: bool = False) -> tuple[dict[str, Any], l
             break
         if layer == 0:
             repairs.append(Repair(rule="double_encoded", detail="The object was sent as a JSON string."))
-        if value.strip()[:1] not in ("", "{", '"', "n", "`"):
+        if value.strip()[:1] not in ("", "{", '"', "n", "`", "~", "\ufeff", "/", "#"):
             break
         text = value
     raise refuse("not_an_object", f"The arguments must be a JSON object, but {_name(value)} came")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from failsoft.arguments.refusals import refuse
@@ -10,7 +11,7 @@ from failsoft.arguments.text import join_surrogates
 __all__ = ["has_whole_float", "is_plain", "mend_text"]
 
 _SIMPLE = frozenset((int, bool, type(None)))
-_DEEP = frozenset((dict, list, float))
+_DEEP = frozenset((dict, list, float, Decimal))
 
 
 def is_plain(value: Any) -> bool:
@@ -34,6 +35,8 @@ def has_whole_float(value: Any) -> bool:
         return any(type(item) in _DEEP and has_whole_float(item) for item in value.values())
     if kind is list:
         return any(type(item) in _DEEP and has_whole_float(item) for item in value)
+    if kind is Decimal:
+        return bool(value == value.to_integral_value())
     return kind is float and value.is_integer()
 
 
