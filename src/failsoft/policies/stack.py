@@ -121,10 +121,6 @@ def _harm(here: Annotations, there: Annotations) -> str:
 
 def _time_problems(policy: EffectivePolicy) -> Iterator[str]:
     timeout, breaker = policy.timeout, policy.breaker
-    if timeout.longest_attempt_s > timeout.total_s:
-        yield f"timeout: an attempt ({timeout.longest_attempt_s:g} s) is longer than the total ({timeout.total_s:g} s)"
-    if timeout.idle_s is not None and timeout.idle_s > timeout.total_s:
-        yield f"timeout: the silence ({timeout.idle_s:g} s) is longer than the total ({timeout.total_s:g} s)"
     for name, part in (("bulkhead", policy.bulkhead), ("rate", policy.rate)):
         if part is not None and part.max_wait_s is not None and part.max_wait_s > timeout.total_s:
             yield f"{name}: max_wait_s ({part.max_wait_s:g} s) is longer than the total ({timeout.total_s:g} s)"
