@@ -265,6 +265,7 @@ def test_gemini_subset() -> None:
                 "p": {"type": "integer", "exclusiveMinimum": 0, "multipleOf": 5},
                 "x": {},
                 "l": {"type": "array"},
+                "mixed": {"enum": [1, "a", None]},
             },
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "additionalProperties": False,
@@ -279,6 +280,7 @@ def test_gemini_subset() -> None:
         "u": {"anyOf": [{"type": "string", "nullable": True}, {"type": "integer", "nullable": True}]},
         "x": {"type": "string"},
         "l": {"type": "array", "items": {"type": "string"}},
+        "mixed": {"type": "string", "nullable": True, "description": 'One of: 1, "a".'},
         "p": {"type": "integer", "minimum": 1},
     }
     assert set(sent) == {"type", "properties"}

@@ -335,3 +335,35 @@ def test_parameter_names_that_pydantic_knows() -> None:
 
     values = act.parse({"schema": "s", "json": "j", "copy": True}).values
     assert act.fn(**values) == "s j True m 1"
+
+
+def test_defaults_that_json_cannot_hold() -> None:
+    """A sentinel stays a default of the function; the schema says only that the parameter may be left out."""
+    missing: Any = object()
+
+    @tool
+    def act(n: int | None = missing, at: Point = Point(1)) -> object:
+        """Act."""
+        return n
+
+    assert "default" not in act.schema["properties"]["n"]
+    assert act.schema["properties"]["at"]["default"] == {"x": 1, "y": 0}
+    assert act.fn(**act.parse({}).values) is missing
+
+
+def test_methods_by_any_name_for_self() -> None:
+    """A method is known by where it is written, not by what its first parameter is called."""
+
+    class Counter:
+        def __init__(this) -> None:
+            this.n = 0
+
+        @tool
+        async def add(this, n: int) -> int:
+            """Add."""
+            this.n += n
+            return this.n
+
+    counter = Counter()
+    assert list(counter.add.schema["properties"]) == ["n"]
+    assert asyncio.run(counter.add(2)) == 2

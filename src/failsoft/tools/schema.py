@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pydantic
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import PydanticJsonSchemaWarning
 
 from failsoft.arguments import ArgumentReader
 from failsoft.core.errors import UsageError
@@ -73,7 +74,10 @@ def reader_for(label: str, model: type[BaseModel]) -> ArgumentReader:
         UsageError: Where a field has no JSON Schema; names the field.
     """
     try:
-        return ArgumentReader.for_model(model, tool_name=label)
+        with warnings.catch_warnings():
+            # A default that JSON cannot hold, such as a sentinel, is left out of the schema: that is what is wanted.
+            warnings.simplefilter("ignore", PydanticJsonSchemaWarning)
+            return ArgumentReader.for_model(model, tool_name=label)
     except pydantic.PydanticUserError as exc:
         _blame(label, {name: (field.annotation, field) for name, field in model.model_fields.items()})
         raise UsageError(f"tool {label!r}: {model.__name__} has no JSON Schema: {exc}") from exc
@@ -82,10 +86,13 @@ def reader_for(label: str, model: type[BaseModel]) -> ArgumentReader:
 def _blame(label: str, fields: dict[str, Any]) -> None:
     for name, field in fields.items():
         try:
-            _create(label, {name: field}).model_json_schema()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PydanticJsonSchemaWarning)
+                _create(label, {name: field}).model_json_schema()
         except pydantic.PydanticUserError as exc:
+            why = str(exc).splitlines()[0]
             raise UsageError(
-                f"tool {label!r}: the type {field[0]!r} of parameter {name!r} has no JSON Schema\n\n"
+                f"tool {label!r}: the type {field[0]!r} of parameter {name!r} has no JSON Schema: {why}\n\n"
                 "hint: take a type that JSON can carry (str, int, a pydantic model, a dataclass ...), "
                 "or bind the value with functools.partial so that the model does not see it"
             ) from exc

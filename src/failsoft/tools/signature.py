@@ -121,10 +121,13 @@ def read_signature(fn: Callable[..., Any], namespace: Mapping[str, Any], label: 
 
 
 def _is_unbound(fn: Callable[..., Any], items: list[inspect.Parameter]) -> bool:
-    if not inspect.isfunction(fn) or not items or items[0].name not in ("self", "cls"):
+    if not inspect.isfunction(fn) or not items:
         return False
-    owner = fn.__qualname__.rpartition(".")[0]
-    return bool(owner) and not owner.endswith("<locals>") and items[0].annotation is items[0].empty
+    owner, first = fn.__qualname__.rpartition(".")[0], items[0]
+    in_class = bool(owner) and not owner.endswith("<locals>")
+    return (
+        in_class and first.annotation is first.default is first.empty and first.kind is not first.VAR_KEYWORD
+    )
 
 
 def _fixed_by_partial(fn: Callable[..., Any]) -> set[str]:

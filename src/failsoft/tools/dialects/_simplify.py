@@ -186,6 +186,7 @@ class Simplifier:
         rest = [value for value in values if value is not None]
         if rest and all(isinstance(value, str) for value in rest):
             return {**made, "enum": rest}
+        made.setdefault("type", "string")
         self.lose("the list of allowed values (only in the description)", path)
         return described(made, f"One of: {', '.join(json.dumps(value) for value in rest)}.")
 
