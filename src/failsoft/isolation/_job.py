@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from failsoft.core.context import CallContext
     from failsoft.isolation._handle import Handle
-    from failsoft.isolation.process import ProcessRunner
+    from failsoft.isolation._pool import Pool
 
 __all__ = ["Body", "ProcessJob", "death"]
 
@@ -63,8 +63,8 @@ class ProcessJob:
         "_on_end",
         "_orphan",
         "_partial",
+        "_pool",
         "_retried",
-        "_runner",
         "_sent_at",
         "_state",
         "_text",
@@ -73,10 +73,10 @@ class ProcessJob:
         "loop",
     )
 
-    def __init__(self, runner: ProcessRunner, body: Body, text: bytes, call: CallContext) -> None:
+    def __init__(self, pool: Pool, body: Body, text: bytes, call: CallContext) -> None:
         self.loop = asyncio.get_running_loop()
         self.handle: Handle | None = None
-        self._runner, self._body, self._call = runner, body, call
+        self._pool, self._body, self._call = pool, body, call
         self._text = text
         self._sent_at = 0.0
         self._retried = False
@@ -111,18 +111,18 @@ class ProcessJob:
     def begin(self, handle: Handle) -> None:
         """Hand the call to a worker."""
         if self._state != _QUEUED:
-            self._runner.give_back(handle)
+            self._pool.give_back(handle)
             return
         try:
             handle.attach(self.loop)
             handle.send(frames.request(self._header(), self._text))
         except OSError:
-            self._runner.again(self, handle)
+            self._pool.again(self, handle)
             return
         self.handle = handle
         self._state = _RUNNING
         body = self._body
-        if body.quick and self._runner.is_alone():
+        if body.quick and self._pool.is_alone():
             # A body that answered in less than a turn of the event loop will do so again: asking here halves the
             # round trip. Now and then the loop has its turn all the same.
             body.quick -= 1
@@ -194,7 +194,7 @@ class ProcessJob:
         """The worker has ended, and everything below it."""
         if self._state == _RUNNING and handle.unread and not handle.condemned and not self._retried:
             self._state, self._retried = _QUEUED, True
-            self._runner.queue_again(self)
+            self._pool.queue_again(self)
             return
         if self._state == _RUNNING:
             state = _DROPPED if handle.unread else _STOPPED if handle.condemned else _DONE
@@ -219,13 +219,13 @@ class ProcessJob:
         """
         if self._state == _QUEUED:
             self._state = _DROPPED
-            self._runner.check_start()
+            self._pool.drop(self)
         if self._state != _RUNNING or self.handle is None:
             return False
         self._on_end = on_end
         self._gone = self.loop.create_future()
-        grace_s = self._runner.grace_s if grace_s is None else grace_s
-        self._runner.condemn(self.handle, grace_s)
+        grace_s = self._pool.grace_s if grace_s is None else grace_s
+        self._pool.condemn(self.handle, grace_s)
         try:
             async with asyncio.timeout(grace_s):
                 await self._gone
