@@ -104,6 +104,15 @@ async def _after_failure(
     call.release()
     decision = _decide(call, error, now)
     call.note_attempt(error, now - began, decision.delay_s)
+    call.shared.tell(
+        call,
+        EventName.ATTEMPT_FAILED,
+        kind=str(error.kind),
+        reason=error.reason,
+        effect=str(error.effect),
+        message=error.message,
+        duration_s=now - began,
+    )
     if not decision.go:
         raise _explained(call, error, decision) from error.__cause__
     call.shared.tell(call, EventName.RETRY_SCHEDULED, wait_s=decision.delay_s, kind=str(error.kind))

@@ -353,6 +353,10 @@ class Harness:
         except AgentError as exc:
             log.warning("the store could not be closed in order: %s", exc)
 
+    def close_sync(self) -> None:
+        """`aclose` for synchronous code."""
+        run_sync(self.aclose)
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -1,0 +1,75 @@
+"""From `module:name` on the command line to tools or a harness."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+from failsoft.core.errors import UsageError
+from failsoft.harness.harness import Harness
+from failsoft.tools import Tool
+
+__all__ = ["load_harness", "load_tools"]
+
+
+def _load(target: str) -> tuple[Any, str | None]:
+    module_name, _, name = target.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    if module_name.endswith(".py"):
+        raise UsageError(
+            f"{module_name!r} is a file\n\nhint: name the module, without .py and with dots for folders"
+        )
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as exc:
+        if exc.name is not None and module_name.startswith(exc.name):
+            raise UsageError(
+                f"there is no module {module_name!r}\n\nhint: run it from the folder where `import {module_name}` works"
+            ) from exc
+        raise
+    if not name:
+        return module, None
+    try:
+        return getattr(module, name), name
+    except AttributeError as exc:
+        raise UsageError(f"module {module_name!r} has no {name!r}") from exc
+
+
+def load_tools(target: str) -> list[Tool[..., Any]]:
+    """The tools of `module` (all of its `Tool`s), `module:harness` or `module:tool`.
+
+    Raises:
+        UsageError: There is nothing of the kind.
+    """
+    found, name = _load(target)
+    if isinstance(found, Harness):
+        return list(found.tools)
+    if isinstance(found, Tool):
+        return [found]
+    if name is None:
+        harnesses = [value for value in vars(found).values() if isinstance(value, Harness)]
+        tools = [value for value in vars(found).values() if isinstance(value, Tool)]
+        if tools or harnesses:
+            return tools or [tool for harness in harnesses for tool in harness.tools]
+    raise UsageError(
+        f"{target!r} has no tools\n\nhint: give a module with functions decorated by @tool, or module:name of a harness or tool"
+    )
+
+
+def load_harness(target: str) -> Harness:
+    """The harness `module:name`, or a harness around the tools that are there.
+
+    Raises:
+        UsageError: There is nothing of the kind.
+    """
+    found, name = _load(target)
+    if isinstance(found, Harness):
+        return found
+    if name is None:
+        harnesses = [value for value in vars(found).values() if isinstance(value, Harness)]
+        if len(harnesses) == 1:
+            return harnesses[0]
+    return Harness(load_tools(target))
