@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 import jsonschema_rs
 
@@ -80,7 +81,7 @@ class Shape:
     def _target(self, ref: str) -> Node | None:
         if not ref.startswith("#"):
             return None
-        node, pointer = self.root.schema, ref[1:]
+        node, pointer = self.root.schema, unquote(ref[1:])
         for step in pointer.split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
             if isinstance(node, dict) and key in node:
@@ -146,7 +147,7 @@ class Shape:
                 root = {key: value for key, value in self.root.schema.items() if key not in ("$id", "id")}
                 # A copy by way of JSON: the registry takes plain containers only.
                 self._registry = jsonschema_rs.Registry([(_ROOT, json.loads(json.dumps(root)))])
-            target = f"{_ROOT}#{node.pointer.replace('%', '%25')}"
+            target = f"{_ROOT}#{quote(node.pointer, safe='/~$')}"
             return compile_schema({"$ref": target}, self._registry)
         except (UsageError, jsonschema_rs.ReferencingError, TypeError, ValueError):
             return None
