@@ -61,6 +61,12 @@ SECRETS = {
         "https://api.telegram.org/bot123456789:AAFAKE-0123456789abcdefghijFAKE012345/x",
         "AAFAKE-0123",
     ),
+    "flag of a command": ("ran: client --password Winter4711 -v", "Winter4711"),
+    "password in quotes": ('Invalid password "Winter-4711"', "Winter-4711"),
+    "pair for requests": ("auth=('bob', 'Winter-4711')", "Winter-4711"),
+    "bytes": ("{'client_secret': b'FAKEbytes0123'}", "FAKEbytes0123"),
+    "in a query, encoded": ("%22password%22%3A%22Winter4711%22", "Winter4711"),
+    "in Chinese": ("密码：Winter4711", "Winter4711"),
     "injected value": (f"no row for {INJECTED}", INJECTED),
 }
 # Gone from the model's view only.
@@ -72,6 +78,8 @@ PLACES = {
     "escaped Windows path": ("'C:\\\\Users\\\\alice\\\\cache.db'", "alice"),
     "UNC path": ("\\\\files01\\finance\\q3.xlsx is locked", "files01"),
     "file URL": ("file:///home/alice/x.csv", "alice"),
+    "path behind a colon": ("path:/srv/app/x.csv", "/srv/app"),
+    "extended Windows path": ("\\\\?\\C:\\Users\\alice\\x.csv", "alice"),
     "internal host": ("could not reach db7.corp.internal", "db7.corp"),
     "cluster host": ("lookup billing.prod.svc.cluster.local failed", "billing.prod"),
     "host with a port": ("Error connecting to redis:6379", "redis:6379"),

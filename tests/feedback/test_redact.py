@@ -98,6 +98,13 @@ def test_a_secret_is_hidden_even_where_the_model_sent_it():
     assert redact("password=Winter-4711", keep=["Winter-4711"]) == "password=[secret]"
 
 
+@pytest.mark.parametrize("before", ["", "\n", "x\n", "\r\n", "\t", "a b\n\n", "“"])
+def test_a_line_break_before_a_name_hides_nothing_of_it(before):
+    """What stands at the beginning of a line is found like anything else."""
+    assert redact(f"{before}auth='Winter-4711'", level="operator") == f"{before}auth='[secret]'"
+    assert redact(f"{before}redis:6379 10.0.0.1") == f"{before}[host] [address]"
+
+
 def test_the_name_of_a_person_is_no_base_name():
     """A home folder is hidden whole, a file in it keeps its name."""
     assert redact("cannot list /home/alice") == "cannot list [path]"

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 __all__ = ["address_spans", "host_spans", "user_spans"]
 
 _IPV4 = re.compile(r"\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9])(?::[0-9]{1,5}+)?")
-_OCTET_BEFORE = re.compile(r"(?<![\w.])(?<![A-Za-z_]-)[0-9]{1,3}$")
-_VERSION_BEFORE = re.compile(r"version[ =:]{1,2}$", re.IGNORECASE)
+_OCTET_BEFORE = re.compile(r"(?<![\w.])(?<![A-Za-z_]-)[0-9]{1,3}\Z")
+_VERSION_BEFORE = re.compile(r"version[ =:]{1,2}\Z", re.IGNORECASE)
 _IPV6 = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{0,37}(?:%\w{1,16})?")
-_IPV6_BEFORE = re.compile(r"(?<![\w.:\-])\[?([0-9A-Fa-f:]{0,39})$")
+_IPV6_BEFORE = re.compile(r"(?<![\w.:\-])\[?([0-9A-Fa-f:]{0,39})\Z")
 _IPV6_AFTER = re.compile(r"(?:\](?::[0-9]{1,5})?)?(?![\w:])")
 _MAC = re.compile(r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}")
 _INTERNAL = re.compile(
     rf"\.(?:{'|'.join(INTERNAL_ENDS)})(?![\w(\-])(?:\.[a-z0-9\-]{{1,63}}){{0,4}}+(?::[0-9]{{2,5}})?"
 )
 _NAME_BEFORE = re.compile(
-    r"(?<![\w.\-@/\[])[A-Za-z0-9_][A-Za-z0-9_.\-]{0,200}$|(?<=@)[A-Za-z0-9_][A-Za-z0-9_.\-]{0,200}$"
+    r"(?<![\w.\-@/\[])[A-Za-z0-9_][A-Za-z0-9_.\-]{0,200}\Z|(?<=@)[A-Za-z0-9_][A-Za-z0-9_.\-]{0,200}\Z"
 )
 _PORT = re.compile(r":(\d{2,5})(?![\w.:\-])")
-_LABEL_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9_\-]{1,62}$")
+_LABEL_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9_\-]{1,62}\Z")
 _PORT_WORD_BEFORE = re.compile(
-    r"\b(?:to|at|from|on|host|server|address|tcp|dial|lookup|connecting|resolve|with|via)\s\(?[\"']?$"
+    r"\b(?:to|at|from|on|host|server|address|tcp|dial|lookup|connecting|resolve|with|via)\s\(?[\"']?\Z"
 )
 _SERVICE_PORTS = words(
     "5432 5433 6379 6380 3306 27017 8080 8000 8443 9200 9092 5672 11211 2181 1433 1521 8500 8200 4222 "
@@ -45,7 +45,8 @@ _NOT_HOSTS = words(
 _HOST_MARKS = ("host", "server")
 _NAMED_HOST = re.compile(
     r"(?:server at|host ?name|hostaddr|host|server)"
-    r"(?:(?:[ ]?[=:][ ]?|[ ])[\"'](?P<quoted>[A-Za-z0-9_.\-]{1,253})[\"']|=(?P<bare>[A-Za-z0-9_.\-]{1,253}))",
+    r"(?:(?:[ ]?[=:][ ]?|[ ])[\"'](?P<quoted>[A-Za-z0-9_.\-\\]{1,253})[\"']|=(?P<bare>[A-Za-z0-9_.\-]{1,253})"
+    r"|:[ ](?P<odd>[A-Za-z]{1,40}[0-9][A-Za-z0-9_\-]{0,64})(?![\w.]))",
     re.IGNORECASE,
 )
 _RESOLVED = re.compile(
@@ -58,7 +59,10 @@ _NAMED_USER = re.compile(
     r"(?:user ?name|user[_ ]id|user|role|account)"
     r"(?:(?:[ ]?[=:][ ]?|[ ]|[ ](?:is|was|name)[ ])"
     r"\\?[\"'`](?P<quoted>[^\"'`\\\s]{1,128})\\?[\"'`](?:@[\"'`](?P<at>[^\"'`\s]{1,255})[\"'`])?"
-    r"|=(?P<bare>[^\s\"'`&,;)\]}]{1,128}))",
+    r"|=(?P<bare>[^\s\"'`&,;)\]}]{1,128})"
+    # Without quotes only what cannot be an ordinary word: a part of an address, or a name with `_` or a digit.
+    r"|[ ](?P<mail>[A-Za-z0-9_.\-]{1,64})(?=@)"
+    r"|:[ ](?P<odd>[A-Za-z]{1,40}[_0-9][A-Za-z0-9_\-.]{0,64}))",
     re.IGNORECASE,
 )
 
@@ -78,7 +82,7 @@ def host_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
     if ":" in text:
         yield from _port_spans(text, keep)
     for found in _after_marks(text, lowered, _HOST_MARKS, _NAMED_HOST) if _has_sign(text) else ():
-        group = "quoted" if found["quoted"] else "bare"
+        group = found.lastgroup or "bare"
         host = found[group]
         is_connection = found[0].lower().startswith(("server at", "host name", "hostname"))
         if keep.has(host):
@@ -98,7 +102,13 @@ def host_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
 def user_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
     """Names of accounts, where a word like `user` calls them that."""
     for found in _after_marks(text, lowered, _USER_MARKS, _NAMED_USER) if _has_sign(text) else ():
-        for group, label in (("quoted", "user"), ("at", "host"), ("bare", "user")):
+        for group, label in (
+            ("quoted", "user"),
+            ("at", "host"),
+            ("bare", "user"),
+            ("mail", "user"),
+            ("odd", "user"),
+        ):
             value = found[group]
             if value and not value.isdigit() and not value.startswith("[") and not keep.has(value):
                 yield Span(found.start(group), found.end(group), label)
@@ -106,7 +116,7 @@ def user_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
 
 def _has_sign(text: str) -> bool:
     """Whether anything is quoted or assigned; one character is found much quicker than a word."""
-    return "'" in text or '"' in text or "=" in text or "`" in text
+    return "'" in text or '"' in text or "=" in text or "`" in text or "@" in text or ":" in text
 
 
 def _after_marks(

@@ -23,9 +23,9 @@ _ROOTS = words(
 _ROUTE_ROOT = re.compile(r"v\d+(?:beta\d*|alpha\d*)?$|api$|rest$|graphql$|rpc$")
 _HOMES = frozenset(("home", "users", "root", "export"))
 _METHOD_BEFORE = re.compile(
-    r"(?:\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|route|endpoint|pointer)\s{1,2}[\"'`]?|\burl:? ?)$"
+    r"(?:\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|route|endpoint|pointer)\s{1,2}[\"'`]?|\burl:? ?)\Z"
 )
-_NOT_BEFORE = frozenset(".:/\\])}%+*<>-_")
+_NOT_BEFORE = frozenset("./\\])}%+*<>-_")
 _QUOTES = "\"'`"
 _POSIX = re.compile(r"/[^\s\"'`<>|:;,?*()\[\]{}\\]{1,1024}+")
 _QUOTED_POSIX = re.compile(r"/[^\"'`<>|\n\r]{1,1024}+")
@@ -82,7 +82,11 @@ def windows_spans(text: str, keep: Keep, mark: str) -> Iterator[Span]:
         start = at - back
         end = at + 1
         found = pattern.match(text, start) if start >= 0 else None
-        if found and (start == 0 or not (text[start - 1].isalnum() or text[start - 1] in "\\_")):
+        if found and (
+            start == 0
+            or not (text[start - 1].isalnum() or text[start - 1] in "\\_")
+            or text.endswith("\\\\?\\", 0, start)
+        ):
             path = found[0].rstrip(_END)
             end = max(end, start + len(path))
             if not keep.has(path) and not keep.has(path.replace("\\\\", "\\")):

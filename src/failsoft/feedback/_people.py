@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["email_spans", "phone_spans"]
 
-_EMAIL = re.compile(r"[A-Za-z0-9._%+\-]{1,64}$")
+_EMAIL = re.compile(r"[A-Za-z0-9._%+\-]{1,64}\Z")
 _DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9\-]{0,62}+\.)+[A-Za-z]{2,24}")
 _PHONE = re.compile(r"(?<![\w.\-/])\+?\(?\d[\d ().\-]{6,18}\d(?![\w.\-/])")
 

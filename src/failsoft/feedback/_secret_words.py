@@ -11,13 +11,13 @@ __all__ = ["is_secret_name", "looks_random"]
 
 # Names are compared in lower case, without `_`, `-`, `.` and blanks.
 _SECRET_NAME = re.compile(
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|userpass|mypwd|otp)s?$"
+    r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|userpass|mypwd|otp)s?$"
     r"|secrets?(?:value|string|text)?$"
     r"|(?:api|app|access|secret|private|account|encryption|decryption|signing|ssh|auth|subscription|shared|master"
     r"|service|storage|client|consumer|license|webhook|hmac|aes|rsa|deploy|function|host|admin)key(?:id|value|data|s)?$"
     r"|token(?:secret|value)?$|^auth$|authorization$|cookies?$|credentials?$|creds?$"
     r"|(?:session|sess)(?:id|token|key)$|(?:signature|^sig|xamzcredential)$|bearer$|^apitokens?$|jwt$"
-    r"|saskey$|connectionstring$"
+    r"|saskey$|secretkeybase$|connectionstring$|密码$|口令$|密钥$|令牌$|contraseña$"
 )
 # Words that end like a secret's name and are none: paging, counting, parsing.
 _ORDINARY = re.compile(

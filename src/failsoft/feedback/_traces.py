@@ -17,13 +17,13 @@ _REPR = re.compile(r"<([A-Za-z_][\w.]{0,120}+)(?: object)? at 0x[0-9a-fA-F]{4,16
 _SOURCE = re.compile(
     r"\.(?:pyx|py|cpp|cc|c|rs|go|java|kt|tsx|ts|jsx|js|rb|php|cs):[0-9]{1,7}(?::[0-9]{1,5})?\)?"
 )
-_SOURCE_BEFORE = re.compile(r"\s?\(?[\w\-]{1,80}$")
+_SOURCE_BEFORE = re.compile(r"\s?\(?[\w\-]{1,80}\Z")
 _FOREIGN_FRAME = re.compile(r"\n\s{1,16}at [^\n]{1,1024}+")
 _LINK = re.compile(r"://[^\s\"'<>)]{1,2000}+\)?")
 _LINK_BEFORE = re.compile(
     r"\s?\(?(?:(?:Background on this error at|For (?:further|more) information,? (?:visit|see|check)|See(?: also)?"
     r"|Read more(?: at)?|Documentation|Docs|Visit|Check|Learn more(?: at)?|More (?:info|information|details))"
-    r"(?: here)?:? ?)?https?$",
+    r"(?: here)?:? ?)?https?\Z",
     re.IGNORECASE,
 )
 _IS_DOCS = re.compile(

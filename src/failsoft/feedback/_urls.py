@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["INTERNAL_ENDS", "is_address", "is_internal_host", "url_place_spans", "url_secret_spans"]
 
 _URL = re.compile(r"""://([^\s"'`<>\\]{1,4096}+)""")
-_SCHEME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}$")
+_SCHEME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}\Z")
 _WEB = frozenset(("http", "https", "ws", "wss"))
 # Names of things, not of machines.
 _NO_HOST = frozenset(
