@@ -164,7 +164,8 @@ def test_resolving_never_fails(name: str) -> None:
     found = REGISTRY.resolve(name)
     assert set(found.near) <= {"view", "edit", "manage_cart", "read_file"}
     assert len(found.near) <= 3
-    REGISTRY.unknown_tool_error(name)
+    error = REGISTRY.unknown_tool_error(name)
+    f"{error} {error.context}".encode()
 
 
 NAMES = st.text(min_size=1, max_size=120)

@@ -11,6 +11,7 @@ from failsoft.core.errors import UnknownTool, UsageError
 from failsoft.tools.definition import Tool
 from failsoft.tools.mangling import folded, near_names, readings
 from failsoft.tools.names import COMMON, GEMINI, NameMap
+from failsoft.tools.render import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -100,7 +101,7 @@ class Registry:
         only = next(iter(fits.values())) if len(fits) == 1 else None
         if only is None or not rule or _is_guarded(only):
             return Resolution(near=near)
-        detail = f"{name[:80]!r} was read as {only.name!r}"
+        detail = f"{safe_text(name[:80])!r} was read as {only.name!r}"
         return Resolution(
             tool=only, repaired=Repair(rule="tool_name", field="", detail=f"{detail} ({rule})"), near=near
         )
@@ -108,7 +109,7 @@ class Registry:
     def unknown_tool_error(self, name: str) -> AgentError:
         """The error for a name that is no tool's: names what may have been meant, and what there is."""
         near = self.resolve(name).near
-        shown = name if len(name) <= 80 else f"{name[:80]}…"
+        shown = safe_text(name if len(name) <= 80 else f"{name[:80]}…")
         listed = list(self._tools)
         if len(listed) > _MAX_LISTED:
             listed = [*near, *(item for item in listed if item not in near)][:_MAX_LISTED]

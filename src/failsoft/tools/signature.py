@@ -20,6 +20,9 @@ __all__ = ["NO_DEFAULT", "Parameter", "Signature", "caller_namespace", "plain_fu
 
 NO_DEFAULT: Any = inspect.Parameter.empty
 
+# Rooms that make tools of other people's functions: their own local names are not what annotations mean.
+_MAKERS = ("failsoft.tools", "failsoft.harness", "failsoft.adapters")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
@@ -65,7 +68,7 @@ class Signature:
 def caller_namespace() -> dict[str, Any]:
     """The local names at the place where a tool is defined, for annotations that are written as text."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("failsoft.tools"):
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith(_MAKERS):
         frame = frame.f_back
     return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
 
