@@ -61,6 +61,8 @@ REFUSED = [
     ('{"a": (1, 2)}', "bad_json", "character 6"),
     ('{"a": "x" "y"}', "bad_json", "comma"),
     ('{"a": "\x00",}', "bad_json", "control character"),
+    ('{"tags": [\n"a",\n#b",\n"c"]}', "bad_json", "quote"),
+    ("{'tags': [\n'a',\n//b',\n'c']}", "bad_json", "quote"),
     ('{"a": "x', "truncated", "cut off"),
     ('{"a": tru', "truncated", "cut off"),
     ('{"a": -', "truncated", "cut off"),

@@ -24,6 +24,8 @@ __all__ = ["to_strict"]
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
 _COMMENT = re.compile(r"//[^\r\n]*+|#[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
+# The end of a single-quoted text in a list or an object, without a second quote before it.
+_CLOSES_TEXT = re.compile(r"^[^']*+'[ \t]*+[,:\]}]*+[ \t]*+$")
 _STRINGS = {
     '"': re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL),
     "'": re.compile(r"'([^'\\]*+(?:\\.[^'\\]*+)*+)'", re.DOTALL),
@@ -55,6 +57,11 @@ def to_strict(text: str) -> tuple[str, list[Repair]]:
         InvalidArgument: Where the text has no meaning, or more than one.
     """
     return _Pass(text).run()
+
+
+def _has_half_quote(comment: str) -> bool:
+    """Whether a comment looks like a text such as "#tag" or "//host" that lost its first quote."""
+    return comment.count('"') % 2 == 1 or _CLOSES_TEXT.search(comment) is not None
 
 
 class _Pass:
@@ -90,6 +97,8 @@ class _Pass:
                 if text.startswith("/*", self.at):
                     raise self.cut_off()
                 self.stop("unexpected '/'")
+            if _has_half_quote(comment.group()):
+                self.stop("a quote is missing, or stands alone in a comment")
             self.rules["comment"] = None
             self.at = comment.end()
 
