@@ -41,8 +41,20 @@ class EngineStore(ABC):
         """
 
     @abstractmethod
-    def _run_soon(self, work: Callable[[Tables], T], on_done: Callable[[T], object] | None) -> None:
-        """Run `work` in a transaction soon, again and again until it is durable or the store is closed."""
+    def _run_soon(
+        self,
+        work: Callable[[Tables], T],
+        on_done: Callable[[T], object] | Callable[[T | None], object] | None,
+        *,
+        is_kept: bool = True,
+    ) -> None:
+        """Run `work` in a transaction soon.
+
+        Args:
+            on_done: Called with the work's value once it is durable.
+            is_kept: Again and again until it is durable or the store is closed; otherwise once, and `on_done` is
+                called with None where that failed.
+        """
 
     async def look(self, intent: Intent) -> Verdict:
         """See `LedgerStore.look`."""

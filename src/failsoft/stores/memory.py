@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from failsoft.ledger.records import Doubt, Intent, Record, Settlement
+    from failsoft.stores.sql_journal import SQLJournal
     from failsoft.stores.tables import Tables
 
 __all__ = ["MemoryStore"]
@@ -39,7 +40,13 @@ class MemoryStore(EngineStore):
         with self._lock:
             return work(self._tables)
 
-    def _run_soon(self, work: Callable[[Tables], T], on_done: Callable[[T], object] | None) -> None:
+    def _run_soon(
+        self,
+        work: Callable[[Tables], T],
+        on_done: Callable[[T], object] | Callable[[T | None], object] | None,
+        *,
+        is_kept: bool = True,
+    ) -> None:
         with self._lock:
             value = work(self._tables)
         if on_done is not None:
@@ -63,6 +70,15 @@ class _MemoryTables:
         self.open_ids: dict[tuple[str, str, str], dict[str, None]] = {}
         self.told: dict[str, set[str]] = {}
         self.blobs: dict[str, tuple[str, str | None, str, float]] = {}
+        self._journal: SQLJournal | None = None
+
+    @property
+    def journal(self) -> SQLJournal:
+        if self._journal is None:
+            from failsoft.stores.sqlite import memory_journal  # a store without a journal needs no SQLite
+
+            self._journal = memory_journal()
+        return self._journal
 
     def found(self, intent: Intent) -> Found:
         family = (intent.scope, intent.tool, family_of(intent.fingerprint, intent.near_fingerprint))
@@ -150,7 +166,8 @@ class _MemoryTables:
             self.told.pop(each, None)
         for handle in handles:
             del self.blobs[handle]
-        return len(keys) + len(ids) + len(handles)
+        journal = 0 if self._journal is None else self._journal.prune(before)
+        return len(keys) + len(ids) + len(handles) + journal
 
 
 def _note(

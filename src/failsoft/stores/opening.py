@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from failsoft.core.errors import UsageError
 from failsoft.stores.memory import MemoryStore
-from failsoft.stores.sqlite import SQLiteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +29,8 @@ def open_store(url: str, *, wall: Callable[[], float] = time.time) -> EngineStor
     if url in ("memory", "memory://"):
         return MemoryStore(wall=wall)
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
+        from failsoft.stores.sqlite import SQLiteStore  # 5 ms of import that memory does not need
+
         return SQLiteStore(url.removeprefix("sqlite:///"), wall=wall)
     raise UsageError(
         f"store must be 'memory', 'sqlite:///FILE' or 'postgresql://...', got {url!r}\n\n"

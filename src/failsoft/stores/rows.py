@@ -24,9 +24,11 @@ __all__ = [
     "new_claim_row",
     "read_claim",
     "read_doubt",
+    "upsert",
 ]
 
-_CLAIM_FIELDS = tuple(field.name for field in fields(Record))
+# The tables' keys come first: see `upsert`.
+_CLAIM_FIELDS = ("key", *(field.name for field in fields(Record) if field.name != "key"))
 _DOUBT_FIELDS = tuple(field.name for field in fields(Doubt))
 # Of a claim that nothing is known of; the other columns are empty.
 _NEW_FIELDS = (
@@ -66,31 +68,38 @@ _doubt_values = attrgetter(*_DOUBT_FIELDS)
 
 def claim_row(record: Record) -> tuple[Any, ...]:
     """The values of `CLAIM_COLUMNS`."""
-    return (*_claim_values(record), family_of(record.fingerprint, record.near_fingerprint))
+    return (*map(_plain, _claim_values(record)), family_of(record.fingerprint, record.near_fingerprint))
 
 
 def new_claim_row(intent: Intent, owner: str, now: float, family: str) -> tuple[Any, ...]:
     """The values of `NEW_CLAIM_COLUMNS`."""
     made_at = None if intent.idempotency_key is None else now
     until = now + intent.lease_s
-    rest = (
-        to_utf8(intent.arguments),
-        RECORD_VERSION,
-        "running",
-        owner,
-        False,
-        until,
-        now,
-        now,
-        made_at,
-        family,
-    )
-    return (*_new_values(intent), *rest)
+    rest = (to_utf8(intent.arguments), RECORD_VERSION, "running", owner, 0, until, now, now, made_at, family)
+    return (*map(_plain, _new_values(intent)), *rest)
 
 
 def doubt_row(doubt: Doubt) -> tuple[Any, ...]:
     """The values of `DOUBT_COLUMNS`."""
-    return (*_doubt_values(doubt), family_of(doubt.fingerprint, doubt.near_fingerprint))
+    return (*map(_plain, _doubt_values(doubt)), family_of(doubt.fingerprint, doubt.near_fingerprint))
+
+
+def upsert(table: str, columns: Sequence[str]) -> str:
+    """Insert, or overwrite by the first column, which is the table's key."""
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    changes = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
+    sql = f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ({columns[0]}) DO UPDATE SET {changes}"  # noqa: S608
+    return sql
+
+
+def _plain(value: Any) -> Any:
+    """A column's value: words instead of enumerations, and integers for flags, where the engines differ."""
+    kind = type(value)
+    if kind is str or value is None:
+        return value
+    if kind is bool:
+        return int(value)
+    return str(value) if isinstance(value, str) else value
 
 
 def read_claim(row: Sequence[Any]) -> Record:

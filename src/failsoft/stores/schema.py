@@ -45,22 +45,23 @@ _STEP_1 = (
         created_at {real} NOT NULL
     )""",
     """CREATE TABLE runs (
-        id {text} PRIMARY KEY, scope {text}, started_at {real} NOT NULL, ended_at {real}, state {text} NOT NULL,
+        id {text} PRIMARY KEY, started_at {real} NOT NULL, last_at {real} NOT NULL, ended_at {real}, state {text},
         data {text} NOT NULL
     )""",
-    "CREATE INDEX runs_started ON runs (started_at)",
+    "CREATE INDEX runs_last ON runs (last_at)",
     """CREATE TABLE calls (
-        seq {serial}, id {text} NOT NULL, run_id {text}, tool {text} NOT NULL, started_at {real} NOT NULL,
-        duration_s {real} NOT NULL, ok {bool} NOT NULL, kind {text}, reason {text}, attempts INTEGER NOT NULL,
-        data {text} NOT NULL
+        seq {serial}, id {text} NOT NULL, run_id {text}, tool {text} NOT NULL, at {real} NOT NULL,
+        name {text} NOT NULL, ok {bool} NOT NULL, kind {text}, reason {text}, attempts INTEGER NOT NULL,
+        duration_s {real}, data {text} NOT NULL
     )""",
     "CREATE INDEX calls_run ON calls (run_id, seq)",
-    "CREATE INDEX calls_started ON calls (started_at)",
+    "CREATE INDEX calls_at ON calls (at)",
     """CREATE TABLE attempts (
         seq {serial}, call_id {text} NOT NULL, run_id {text}, number INTEGER NOT NULL, tool {text} NOT NULL,
-        at {real} NOT NULL, duration_s {real} NOT NULL, ok {bool} NOT NULL, kind {text}, data {text} NOT NULL
+        at {real} NOT NULL, kind {text}, reason {text}, duration_s {real}, data {text} NOT NULL
     )""",
-    "CREATE INDEX attempts_call ON attempts (run_id, call_id, number)",
+    "CREATE INDEX attempts_run ON attempts (run_id, seq)",
+    "CREATE INDEX attempts_at ON attempts (at)",
     """CREATE TABLE events (
         seq {serial}, name {text} NOT NULL, at {real} NOT NULL, tool {text}, call_id {text}, run_id {text},
         attempt INTEGER NOT NULL, data {text} NOT NULL, v INTEGER NOT NULL

@@ -7,6 +7,7 @@ import random
 import sqlite3
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +15,8 @@ from failsoft.ledger.decide import Go, Replay, decide
 from failsoft.stores import operations
 from failsoft.stores.engine import EngineStore
 from failsoft.stores.schema import migrate
-from failsoft.stores.sqlite_tables import SQLiteTables
+from failsoft.stores.sql_journal import SQLJournal
+from failsoft.stores.sql_tables import SQLTables
 from failsoft.stores.tables import NOTHING
 from failsoft.stores.writer import Writer
 
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
 
     from failsoft.ledger.decide import Verdict
     from failsoft.ledger.records import Found, Intent
+    from failsoft.stores.connection import Trouble
     from failsoft.stores.tables import Tables
-    from failsoft.stores.writer import Trouble
 
-__all__ = ["SQLiteStore"]
+__all__ = ["SQLiteStore", "memory_journal"]
 
 T = TypeVar("T")
 
@@ -57,6 +59,7 @@ class SQLiteStore(EngineStore):
             lambda: _SQLiteConnection(self.path, wall, busy_s), name=f"failsoft-{self.path.name}"
         )
         self._reader = _Reader(self.path, wall)
+        weakref.finalize(self, self._reader.close)
 
     @property
     def on_trouble(self) -> Callable[[Trouble], object] | None:
@@ -93,8 +96,14 @@ class SQLiteStore(EngineStore):
     async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
         return await self._writer.run(work, pending=pending)
 
-    def _run_soon(self, work: Callable[[Tables], T], on_done: Callable[[T], object] | None) -> None:
-        self._writer.run_soon(work, on_done)
+    def _run_soon(
+        self,
+        work: Callable[[Tables], T],
+        on_done: Callable[[T], object] | Callable[[T | None], object] | None,
+        *,
+        is_kept: bool = True,
+    ) -> None:
+        self._writer.run_soon(work, on_done, is_kept=is_kept)
 
     async def close(self) -> None:
         """See `LedgerStore.close`. Work that comes later opens the file for itself."""
@@ -104,6 +113,15 @@ class SQLiteStore(EngineStore):
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self.path)!r})"
+
+
+def memory_journal() -> SQLJournal:
+    """A journal that is gone with the process."""
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrate(db, _TYPES)
+    journal = SQLJournal(db)
+    weakref.finalize(journal, db.close)
+    return journal
 
 
 class _SQLiteConnection:
@@ -131,7 +149,7 @@ class _SQLiteConnection:
         except BaseException:
             self._db.close()
             raise
-        self._tables = SQLiteTables(self._db, wall)
+        self._tables = SQLTables(self._db, wall)
 
     @property
     def tables(self) -> Tables:
@@ -185,7 +203,7 @@ class _Reader:
         self._wall = wall
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
-        self._tables: SQLiteTables | None = None
+        self._tables: SQLTables | None = None
         self._pid = os.getpid()
 
     def found(self, intent: Intent) -> Found | None:
@@ -203,13 +221,13 @@ class _Reader:
         with self._lock:
             self._close()
 
-    def _open(self) -> SQLiteTables:
+    def _open(self) -> SQLTables:
         if self._tables is None:
             uri = f"{self._path.as_uri()}?mode=ro"
             self._db = sqlite3.connect(
                 uri, uri=True, isolation_level=None, check_same_thread=False, timeout=0
             )
-            self._tables = SQLiteTables(self._db, self._wall)
+            self._tables = SQLTables(self._db, self._wall)
         return self._tables
 
     def _close(self) -> None:

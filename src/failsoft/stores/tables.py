@@ -8,6 +8,7 @@ from failsoft.ledger.records import Found
 
 if TYPE_CHECKING:
     from failsoft.ledger.records import Doubt, Intent, Record, Settlement
+    from failsoft.stores.sql_journal import SQLJournal
 
 __all__ = ["NOTHING", "Tables", "family_of", "to_utf8"]
 
@@ -27,6 +28,11 @@ def to_utf8(text: str) -> str:
 
 class Tables(Protocol):
     """One engine's rows. Synchronous: called on the engine's own thread, or under its lock."""
+
+    @property
+    def journal(self) -> SQLJournal:
+        """The journal's rows."""
+        ...
 
     def now(self) -> float:
         """The store's wall time."""

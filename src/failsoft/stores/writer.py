@@ -18,21 +18,23 @@ import logging
 import os
 import threading
 import weakref
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from failsoft.core.errors import AgentError, UsageError
+from failsoft.stores.connection import Trouble
 from failsoft.stores.jobs import Job, attempt, call_safely, unavailable, wake, wake_here
+from failsoft.stores.lane import Lane
 from failsoft.stores.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from failsoft.stores.connection import Connection
     from failsoft.stores.tables import Tables
 
-__all__ = ["Connection", "Trouble", "Writer"]
+__all__ = ["Writer"]
 
 T = TypeVar("T")
 _log = logging.getLogger("failsoft.stores")
@@ -40,83 +42,6 @@ _log = logging.getLogger("failsoft.stores")
 _MAX_BATCH = 512
 _RETRY_S = 0.5
 _EXIT_WAIT_S = 5.0
-_AT_ONCE = 2
-
-
-class Connection(Protocol):
-    """An engine's connection, used by one thread at a time."""
-
-    @property
-    def tables(self) -> Tables:
-        """The rows, inside of the transaction."""
-        ...
-
-    def begin(self, *, wait: bool) -> None:
-        """Begin a transaction that may write; `wait` for those of other processes, or raise at once."""
-        ...
-
-    def commit(self) -> None:
-        """Make it durable."""
-        ...
-
-    def rollback(self) -> None:
-        """Undo it; never raises."""
-        ...
-
-    def is_lost(self, error: BaseException) -> bool:
-        """Whether a new connection is needed after this error."""
-        ...
-
-    def is_trouble(self, error: BaseException) -> bool:
-        """Whether this error is the engine's, and may pass; False for a fault in the work itself."""
-        ...
-
-    def close(self) -> None:
-        """Let go; never raises."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
-    """Something that a store could not do in the background.
-
-    Args:
-        what: `settlement_pending` (will be tried again), `settlement_lost` (given up; the claim will lapse into a
-            doubt), or `journal_lost`.
-        count: How many records it is about.
-        error: What the engine said.
-    """
-
-    what: str
-    count: int = 1
-    error: BaseException | None = None
-
-
-class _Lane:
-    """What the tasks of one loop have asked for during one turn of it."""
-
-    __slots__ = ("alone", "is_crowded", "jobs", "left", "loop")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.jobs: list[Job] = []
-        self.alone: asyncio.Task[Any] | None = None
-        self.left = 0
-        self.is_crowded = False
-
-    def is_alone(self) -> bool:
-        """Whether the task may go at once; each turn allows it twice, so that it cannot keep the loop to itself."""
-        task = asyncio.current_task()
-        if self.alone is None and not self.jobs and not self.is_crowded:
-            self.alone, self.left = task, _AT_ONCE
-            self.loop.call_soon(self._end_turn)
-        if self.alone is not task or not self.left or self.jobs:
-            return False
-        self.left -= 1
-        return True
-
-    def _end_turn(self) -> None:
-        self.alone = None
 
 
 class Writer:
@@ -177,9 +102,19 @@ class Writer:
             lane.jobs.append(job)
         return cast("T", await job.future)
 
-    def run_soon(self, work: Callable[[Tables], T], on_done: Callable[[T], object] | None = None) -> None:
-        """Run `work` soon, and again until it is durable; `on_done` is called on the writer's thread."""
-        self._put(Job(work, on_done=on_done, is_kept=True))
+    def run_soon(
+        self,
+        work: Callable[[Tables], T],
+        on_done: Callable[..., object] | None = None,
+        *,
+        is_kept: bool = True,
+    ) -> None:
+        """Run `work` soon; `on_done` is called on the writer's thread.
+
+        Args:
+            is_kept: Try again until it is durable; otherwise `on_done` is called with None where it failed.
+        """
+        self._put(Job(work, on_done=on_done, is_kept=is_kept))
 
     def peek(self, read: Callable[[Tables], T]) -> T | None:
         """Read here and now; None where somebody is at work, or where that fails."""
@@ -221,13 +156,13 @@ class Writer:
             return False
         return self._pace.is_quick(monotonic()) and self._pid == os.getpid()
 
-    def _lane_of(self, loop: asyncio.AbstractEventLoop) -> _Lane:
-        lane: _Lane | None = getattr(self._here, "lane", None)
+    def _lane_of(self, loop: asyncio.AbstractEventLoop) -> Lane:
+        lane: Lane | None = getattr(self._here, "lane", None)
         if lane is None or lane.loop is not loop:
-            lane = self._here.lane = _Lane(loop)
+            lane = self._here.lane = Lane(loop)
         return lane
 
-    def _run_lane(self, lane: _Lane) -> None:
+    def _run_lane(self, lane: Lane) -> None:
         jobs, lane.jobs = lane.jobs, []
         lane.is_crowded = len(jobs) > 1
         jobs = [job for job in jobs if not job.is_dropped]
@@ -355,6 +290,9 @@ class Writer:
             job.value = job.pending
             job.error = None if job.is_kept else unavailable(error)
         wake(batch)
+        for job in batch:
+            if not job.is_kept and job.on_done is not None:
+                call_safely(job.on_done, None)
         for job in kept:
             job.future, job.is_late = None, True
         self._kept += kept

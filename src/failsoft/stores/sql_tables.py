@@ -1,4 +1,4 @@
-"""The ledger's rows in SQLite's SQL."""
+"""The ledger's rows in the SQL that SQLite and PostgreSQL share; `?` marks a parameter for both."""
 
 # ruff: noqa: S608 - the names in the statements are this package's own; every value is a parameter
 
@@ -19,16 +19,18 @@ from failsoft.stores.rows import (
     new_claim_row,
     read_claim,
     read_doubt,
+    upsert,
 )
+from failsoft.stores.sql_journal import SQLJournal
 from failsoft.stores.tables import NOTHING, family_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable
 
     from failsoft.ledger.records import Doubt, Intent, Record, Settlement
+    from failsoft.stores.sql_journal import Executor
 
-__all__ = ["RESULT_LIMIT_CHARS", "SQLiteTables"]
+__all__ = ["RESULT_LIMIT_CHARS", "SQLTables"]
 
 RESULT_LIMIT_CHARS = 50_000
 """A longer result is kept beside the claims, so that looking at claims stays cheap."""
@@ -40,8 +42,9 @@ _FOUND = (
     f"SELECT {_CLAIMS} FROM claims WHERE scope = ? AND tool = ? AND family = ? AND state = 'running' AND key <> ?"
 )
 _OPEN = f"SELECT {_DOUBTS} FROM doubts WHERE scope = ? AND tool = ? AND family = ? AND state = 'open' ORDER BY since"
-_PUT_CLAIM = f"INSERT OR REPLACE INTO claims ({_CLAIMS}) VALUES ({', '.join('?' * len(CLAIM_COLUMNS))})"
-_PUT_DOUBT = f"INSERT OR REPLACE INTO doubts ({_DOUBTS}) VALUES ({', '.join('?' * len(DOUBT_COLUMNS))})"
+_PUT_CLAIM = upsert("claims", CLAIM_COLUMNS)
+_PUT_DOUBT = upsert("doubts", DOUBT_COLUMNS)
+_PUT_BLOB = upsert("blobs", ("handle", "scope", "run_id", "body", "created_at"))
 _NEW = (
     "NOT EXISTS (SELECT 1 FROM claims WHERE key = ?) "
     "AND NOT EXISTS (SELECT 1 FROM claims WHERE scope = ? AND tool = ? AND family = ? AND state = 'running') "
@@ -50,7 +53,8 @@ _NEW = (
 _IS_NEW = f"SELECT {_NEW}"
 _NEW_COLUMNS = ", ".join(NEW_CLAIM_COLUMNS)
 _CLAIM_IF_NEW = (
-    f"INSERT INTO claims ({_NEW_COLUMNS}) SELECT {', '.join('?' * len(NEW_CLAIM_COLUMNS))} WHERE {_NEW}"
+    f"INSERT INTO claims ({_NEW_COLUMNS}) SELECT {', '.join('?' * len(NEW_CLAIM_COLUMNS))} WHERE {_NEW} "
+    "ON CONFLICT (key) DO NOTHING"
 )
 _SETTLE = (
     "UPDATE claims SET state = ?, result = ?, error = ?, settled_at = ? "
@@ -63,12 +67,13 @@ _PRUNE = (
 )
 
 
-class SQLiteTables:
+class SQLTables:
     """`Tables` over one connection."""
 
-    def __init__(self, db: sqlite3.Connection, wall: Callable[[], float]) -> None:
+    def __init__(self, db: Executor, now: Callable[[], float]) -> None:
         self._db = db
-        self.now = wall
+        self.now = now
+        self.journal = SQLJournal(db)
 
     def found(self, intent: Intent) -> Found:
         family = family_of(intent.fingerprint, intent.near_fingerprint)
@@ -93,7 +98,7 @@ class SQLiteTables:
         family = family_of(intent.fingerprint, intent.near_fingerprint)
         where = (intent.scope, intent.tool, family)
         values = (*new_claim_row(intent, owner, now, family), intent.key, *where, *where)
-        return self._db.execute(_CLAIM_IF_NEW, values).rowcount == 1
+        return bool(self._db.execute(_CLAIM_IF_NEW, values).rowcount == 1)
 
     def claim(self, key: str) -> Record | None:
         row = self._db.execute(f"SELECT {_CLAIMS} FROM claims WHERE key = ?", (key,)).fetchone()
@@ -108,11 +113,11 @@ class SQLiteTables:
     def settle_running(self, key: str, owner_token: str, settlement: Settlement, now: float) -> bool:
         result = self._beside(settlement.result, owner_token, "", None)
         values = (str(settlement.state), result, settlement.error, now, key, owner_token)
-        return self._db.execute(_SETTLE, values).rowcount == 1
+        return bool(self._db.execute(_SETTLE, values).rowcount == 1)
 
     def running(self, scope: str | None) -> list[Record]:
         rows = self._db.execute(
-            f"SELECT {_CLAIMS} FROM claims WHERE state = 'running' AND (? IS NULL OR scope = ?)",
+            f"SELECT {_CLAIMS} FROM claims WHERE state = 'running' AND (CAST(? AS TEXT) IS NULL OR scope = ?)",
             (scope, scope),
         )
         return [read_claim(row) for row in rows.fetchall()]
@@ -130,14 +135,16 @@ class SQLiteTables:
 
     def doubts(self, scope: str | None, run_id: str | None, open_only: bool) -> list[Doubt]:
         rows = self._db.execute(
-            f"SELECT {_DOUBTS} FROM doubts WHERE (? IS NULL OR scope = ?) AND (? IS NULL OR run_id = ?) "
-            "AND (state = 'open' OR NOT ?) ORDER BY since, id",
-            (scope, scope, run_id, run_id, open_only),
+            f"SELECT {_DOUBTS} FROM doubts WHERE (CAST(? AS TEXT) IS NULL OR scope = ?) AND (CAST(? AS TEXT) IS NULL OR run_id = ?) "
+            "AND (state = 'open' OR ? = 0) ORDER BY since, id",
+            (scope, scope, run_id, run_id, int(open_only)),
         )
         return [read_doubt(row) for row in rows.fetchall()]
 
     def put_told(self, doubt_id: str, teller: str) -> None:
-        self._db.execute("INSERT OR IGNORE INTO told (doubt_id, teller) VALUES (?, ?)", (doubt_id, teller))
+        self._db.execute(
+            "INSERT INTO told (doubt_id, teller) VALUES (?, ?) ON CONFLICT DO NOTHING", (doubt_id, teller)
+        )
 
     def result(self, record: Record) -> str | None:
         if record.result is not None:
@@ -147,19 +154,20 @@ class SQLiteTables:
         return None if row is None else str(row[0])
 
     def put_blob(self, handle: str, scope: str, run_id: str | None, text: str, now: float) -> None:
-        self._db.execute(
-            "INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?)", (handle, scope, run_id, text, now)
-        )
+        self._db.execute(_PUT_BLOB, (handle, scope, run_id, text, now))
 
     def get_blob(self, handle: str, scope: str, run_id: str | None) -> str | None:
-        sql = "SELECT body FROM blobs WHERE handle = ? AND scope = ? AND run_id IS ?"
-        row = self._db.execute(sql, (handle, scope, run_id)).fetchone()
+        sql = (
+            "SELECT body FROM blobs WHERE handle = ? AND scope = ? "
+            "AND (run_id = ? OR (run_id IS NULL AND CAST(? AS TEXT) IS NULL))"
+        )
+        row = self._db.execute(sql, (handle, scope, run_id, run_id)).fetchone()
         return None if row is None else str(row[0])
 
     def prune(self, before: float) -> int:
-        gone = sum(self._db.execute(sql, (before,)).rowcount for sql in _PRUNE)
+        gone = sum(int(self._db.execute(sql, (before,)).rowcount) for sql in _PRUNE)
         self._db.execute("DELETE FROM told WHERE doubt_id NOT IN (SELECT id FROM doubts)")
-        return gone
+        return gone + self.journal.prune(before)
 
     def _beside(self, result: str | None, owner_token: str, scope: str, run_id: str | None) -> str | None:
         """What stays in the claim's own row."""

@@ -1,0 +1,60 @@
+"""What the writer asks of an engine, and what it tells of trouble with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from failsoft.stores.tables import Tables
+
+__all__ = ["Connection", "Trouble"]
+
+
+class Connection(Protocol):
+    """An engine's connection, used by one thread at a time."""
+
+    @property
+    def tables(self) -> Tables:
+        """The rows, inside of the transaction."""
+        ...
+
+    def begin(self, *, wait: bool) -> None:
+        """Begin a transaction that may write; `wait` for those of other processes, or raise at once."""
+        ...
+
+    def commit(self) -> None:
+        """Make it durable."""
+        ...
+
+    def rollback(self) -> None:
+        """Undo it; never raises."""
+        ...
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether a new connection is needed after this error."""
+        ...
+
+    def is_trouble(self, error: BaseException) -> bool:
+        """Whether this error is the engine's, and may pass; False for a fault in the work itself."""
+        ...
+
+    def close(self) -> None:
+        """Let go; never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something that a store could not do in the background.
+
+    Args:
+        what: `settlement_pending` (will be tried again), `settlement_lost` (given up; the claim will lapse into a
+            doubt), or `journal_lost`.
+        count: How many records it is about.
+        error: What the engine said.
+    """
+
+    what: str
+    count: int = 1
+    error: BaseException | None = None
