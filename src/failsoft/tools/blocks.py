@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["MAX_BLOCK_BYTES", "blocks_from", "from_bytes", "media_type_of"]
+__all__ = ["MAX_BLOCK_BYTES", "blocks_from", "from_bytes", "from_data_url", "media_type_of", "without_blobs"]
 
 # Anthropic takes images of up to 5 MB of base64; others take more.
 MAX_BLOCK_BYTES = 3_750_000
@@ -25,6 +26,10 @@ _MAGIC = (
     (b"%PDF-", "application/pdf"),
 )
 _KINDS = ("text", "image", "document", "audio", "resource", "resource_link")
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.+=-]+)*;base64,")
+# The first bytes of PNG, JPEG, GIF, PDF and RIFF, as base64 writes them.
+_BASE64_MAGIC = ("iVBORw0KGgo", "/9j/", "R0lGOD", "JVBERi0", "UklGR")
+_MIN_BLOB_CHARS = 500
 _RESULT_FIELDS = frozenset(
     {
         "content",
@@ -90,7 +95,45 @@ def _mixed(item: Any, max_bytes: int) -> dict[str, Any] | None:
     return _neutral(item, max_bytes) if _is_block(item) else None
 
 
+def from_data_url(url: str, max_bytes: int = MAX_BLOCK_BYTES) -> dict[str, Any] | None:
+    """A block for `data:image/png;base64,...`, or its description; None for any other text."""
+    found = _DATA_URL.match(url)
+    if found is None:
+        return None
+    media = found.group(1) or ""
+    kind = media.partition("/")[0] if media.startswith(("image/", "audio/")) else "document"
+    return _checked(kind, media, url[found.end() :], max_bytes)
+
+
+def without_blobs(value: Any) -> Any:
+    """Plain data in which images and documents written as base64 are described: cut in two they say nothing."""
+    if isinstance(value, dict):
+        return {name: without_blobs(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [without_blobs(part) for part in value]
+    if not isinstance(value, str) or len(value) < _MIN_BLOB_CHARS:
+        return value
+    if value.startswith(_BASE64_MAGIC) or _DATA_URL.match(value):
+        return f"({len(value)} characters of base64, not shown)"
+    return value
+
+
+def _renamed(item: Any) -> Any:
+    """OpenAI's blocks under the names of the others."""
+    kind = item.get("type") if isinstance(item, Mapping) else None
+    if kind in ("input_text", "output_text"):
+        return {"type": "text", "text": item.get("text")}
+    if kind not in ("image_url", "input_image"):
+        return item
+    url = item.get("image_url")
+    url = url.get("url") if isinstance(url, Mapping) else url
+    if not isinstance(url, str):
+        return item
+    return from_data_url(url) or {"type": "image", "source": {"type": "url", "url": url}}
+
+
 def _is_block(item: Any) -> bool:
+    item = _renamed(item)
     if not isinstance(item, Mapping) or item.get("type") not in _KINDS:
         return False
     if item["type"] == "text":
@@ -103,6 +146,7 @@ def _is_block(item: Any) -> bool:
 
 
 def _neutral(item: Mapping[str, Any], max_bytes: int) -> dict[str, Any]:
+    item = _renamed(item)
     kind = str(item["type"])
     if kind == "text":
         return {"type": "text", "text": item["text"]}

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from failsoft.tools.blocks import MAX_BLOCK_BYTES, blocks_from, from_bytes
+from failsoft.tools.blocks import MAX_BLOCK_BYTES, blocks_from, from_bytes, from_data_url, without_blobs
 from failsoft.tools.jsonable import text_of_bytes, to_plain
 
 __all__ = ["EMPTY", "NOTHING", "Rendered", "render_value", "safe_text"]
@@ -60,9 +60,12 @@ def render_value(
             and not value.isspace()
         ):
             return Rendered(value)
-        return _bounded(value, max_chars)
+        picture = (
+            None if max_chars is None or len(value) <= max_chars else from_data_url(value, max_block_bytes)
+        )
+        return _bounded(value, max_chars) if picture is None else _bounded_blocks([picture], max_chars)
     try:
-        made = _block_or_text(value, max_block_bytes)
+        made = _block_or_text(value, max_chars, max_block_bytes)
     except Exception as exc:
         made = f"({type(value).__name__}, cannot be shown: {type(exc).__name__})"
     if isinstance(made, str):
@@ -70,7 +73,7 @@ def render_value(
     return _bounded_blocks(made, max_chars)
 
 
-def _block_or_text(value: Any, max_bytes: int) -> str | list[dict[str, Any]]:
+def _block_or_text(value: Any, max_chars: int | None, max_bytes: int) -> str | list[dict[str, Any]]:
     if value is None:
         return NOTHING
     if isinstance(value, bytes | bytearray | memoryview):
@@ -84,7 +87,12 @@ def _block_or_text(value: Any, max_bytes: int) -> str | list[dict[str, Any]]:
     elif isinstance(value, list | tuple) and any(isinstance(item, BaseModel) for item in value):
         value = [to_plain(item) if isinstance(item, BaseModel) else item for item in value]
     blocks = blocks_from(value, max_bytes)
-    return _json(value) if blocks is None else blocks
+    if blocks is not None:
+        return blocks
+    text = _json(value)
+    if max_chars is None or len(text) <= max_chars:
+        return text
+    return _json(without_blobs(to_plain(value)))
 
 
 def _picture(value: Any, max_bytes: int) -> dict[str, Any] | None:
