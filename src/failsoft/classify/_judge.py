@@ -13,10 +13,10 @@ from .chain import explicit_inner, implicit_inner, leaves
 from .facts import answer_of
 from .http import judge
 from .rules.phrases import of_text, status_in
-from .rules.statuses import by_status
+from .rules.statuses import by_status, effect_of
 from .sentences import sentence
 from .text import one_line, text_of
-from .verdict import Verdict, merge, verdict
+from .verdict import Verdict, given, merge, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,6 +29,7 @@ __all__ = ["Judgement"]
 
 _MOST_DEEP = 12
 _UNKNOWN = verdict(ErrorKind.UNKNOWN)
+_SENT = (ErrorKind.NETWORK, ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE)
 
 
 @dataclass(slots=True)
@@ -46,10 +47,18 @@ class Judgement:
     context: Context
     seen: set[int] = field(default_factory=set)
 
+    def whole(self, exc: BaseException) -> Verdict:
+        """The verdict on what was raised; a method that the caller names rules an effect out where a repeat has none."""
+        found = self.of(exc)
+        maybe = found.made is None and found.effect is Effect.POSSIBLE and found.kind in _SENT
+        if maybe and effect_of(self.context.method) is Effect.NONE:
+            return found.but(effect=Effect.NONE)
+        return found
+
     def of(self, exc: BaseException) -> Verdict:
         """The verdict on an exception and all that is inside it."""
         if isinstance(exc, AgentError):
-            return verdict(exc.kind, exc.reason, exc.effect, exc.retryable, made=exc)
+            return given(exc)
         if id(exc) in self.seen or len(self.seen) >= _MOST_DEEP * 10:
             return _UNKNOWN
         self.seen.add(id(exc))

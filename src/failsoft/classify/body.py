@@ -14,6 +14,7 @@ from typing import Any, Final
 __all__ = ["BodyFacts", "parse_body", "read_body"]
 
 _MOST_CHARS: Final = 200_000
+_MOST_WORDS: Final = 4_000
 _XML_CODE = re.compile(r"<Code>([\w.]{1,100})</Code>")
 _XML_MESSAGE = re.compile(r"<Message>([^<]{1,500})</Message>")
 _SSE_DATA = re.compile(r"^data:\s*(\{.*\})\s*$", re.M)
@@ -72,7 +73,12 @@ def read_body(body: Any) -> BodyFacts:
     return BodyFacts(
         is_error=_is_error(body),
         codes=tuple(dict.fromkeys(code for part in parts for code in _codes(part))),
-        message=next((text for part in parts if (text := _message(part))), ""),
+        message=_with_fields(
+            next(
+                (text for part in parts[:: -1 if _lists_fields(body) else 1] if (text := _message(part))), ""
+            ),
+            body,
+        ),
         status=next((status for part in parts if (status := _status(part))), None),
     )
 
@@ -103,17 +109,29 @@ def _nested(body: dict[str, Any]) -> dict[str, Any] | None:
     many = body.get("errors")
     if isinstance(many, list) and many and isinstance(many[0], dict):
         return many[0]
-    return None
+    return _choice(body)
+
+
+def _choice(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The error of a model's answer whose provider failed half-way, as OpenRouter reports it."""
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    error = first.get("error") if isinstance(first, dict) else None
+    return error if isinstance(error, dict) and error else None
 
 
 def _is_error(body: dict[str, Any]) -> bool:
     error = body.get("error", body.get("Error"))
     if isinstance(error, dict):
+        if error.get("code") in (0, "0"):
+            return False
         return any(
             error.get(name) for name in ("message", "code", "type", "Code", "Message", "reason", "status")
         )
     if isinstance(error, str) and error:
         return body.get("ok") is False or {str(name).lower() for name in body} <= _BESIDE_ERROR
+    if _choice(body) is not None:
+        return True
     if "__type" in body and ("message" in body or "Message" in body):
         return True
     if body.get("type") == "error" or (body.get("kind") == "Status" and body.get("status") == "Failure"):
@@ -147,6 +165,14 @@ def _codes(part: dict[str, Any]) -> list[str]:
             )
         elif isinstance(value, int) and not isinstance(value, bool) and (value < 0 or value > 599):
             found.append(str(value))
+    many = part.get("errors")
+    if (
+        isinstance(many, list)
+        and many
+        and isinstance(many[0], dict)
+        and isinstance(many[0].get("reason"), str)
+    ):
+        found.append(many[0]["reason"])
     extensions = part.get("extensions")
     if isinstance(extensions, dict):
         found += _codes(extensions)
@@ -164,6 +190,10 @@ def _codes(part: dict[str, Any]) -> list[str]:
 
 
 def _message(part: dict[str, Any]) -> str:
+    return _whole_message(part)[:_MOST_WORDS]
+
+
+def _whole_message(part: dict[str, Any]) -> str:
     for name in (
         "message",
         "Message",
@@ -181,6 +211,23 @@ def _message(part: dict[str, Any]) -> str:
             return _problems(value)
     error = part.get("error")
     return error if isinstance(error, str) else ""
+
+
+def _lists_fields(body: dict[str, Any]) -> bool:
+    many = body.get("errors")
+    return isinstance(many, list) and any(isinstance(one, dict) and one.get("field") for one in many)
+
+
+def _with_fields(message: str, body: dict[str, Any]) -> str:
+    """A message and the fields that it is about, as GitHub lists them."""
+    if not _lists_fields(body):
+        return message
+    said = [
+        f"{one['field']}: {one.get('message') or one.get('code') or 'not accepted'}"
+        for one in body["errors"][:5]
+        if isinstance(one, dict) and one.get("field")
+    ]
+    return f"{message} ({'; '.join(said)})" if message else "; ".join(said)
 
 
 def _problems(items: list[Any]) -> str:

@@ -27,6 +27,9 @@ def explicit_inner(exc: BaseException) -> Iterator[BaseException]:
     """What an exception names as its cause: `__cause__`, a driver's own error, the reason in its arguments."""
     if exc.__cause__ is not None:
         yield exc.__cause__
+    if exc.__class__.__module__ == "builtins":
+        yield from _held(exc.args)
+        return
     for name in _HOLDERS:
         yield from _held(_safe(exc, name))
     future = _safe(exc, "last_attempt")

@@ -141,10 +141,10 @@ class Classifier:
         """
         if isinstance(exc, AgentError):
             return exc
-        fixed = None if self._rules else _plan(exc.__class__).fixed
+        fixed = None if self._rules or method is not None else _plan(exc.__class__).fixed
         if fixed is None:
             context = _NO_CONTEXT if method is None and now is None else Context(method=method, now=now)
-            fixed = Judgement(_plan, self._rules, context).of(exc)
+            fixed = Judgement(_plan, self._rules, context).whole(exc)
         error = fixed.error()
         error.__cause__ = exc
         return error

@@ -17,6 +17,7 @@ from failsoft.core.kinds import Effect, ErrorKind
 from .body import BodyFacts, parse_body, read_body
 from .headers import lower_headers
 from .hints import retry_after
+from .rules.agents import json_rpc
 from .rules.codes import general, specific
 from .rules.phrases import of_answer
 from .rules.statuses import SAFE_METHODS, by_status, effect_of
@@ -79,12 +80,21 @@ def judge(
             return None
         redirected = raised and status is not None and 300 <= status < 400
         status = facts.status or (status if redirected else None)
-    judged = meaning or _meaning(answer, facts, status)
+    judged = meaning or _of_tool_server(answer) or _meaning(answer, facts, status)
     if judged is None:
         if not facts.is_error and not facts.message:
             return None
         judged = verdict(ErrorKind.UNKNOWN, "error_in_body", _effect(answer))
     return _with_hint(_with_words(judged, answer, facts), answer, now)
+
+
+def _of_tool_server(answer: Answer) -> Verdict | None:
+    """A JSON-RPC error, as MCP servers send it; its code says more than the status around it."""
+    body = answer.body
+    error = body.get("error") if isinstance(body, dict) and "jsonrpc" in body else None
+    if not isinstance(error, dict) or not isinstance(error.get("code"), int):
+        return None
+    return json_rpc(error["code"], str(error.get("message") or "")).but(message="")
 
 
 def _effect(answer: Answer) -> Effect:

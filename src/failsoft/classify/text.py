@@ -13,7 +13,9 @@ from typing import Final
 __all__ = ["MAX_CHARS", "one_line", "text_of"]
 
 MAX_CHARS: Final = 240
-_READ_CHARS: Final = 4_000
+# Patterns are only ever run over this much; the end is kept because a traceback ends with what matters.
+_READ_CHARS: Final = 6_000
+_TAIL_CHARS: Final = 1_000
 
 _HTML = re.compile(r"<!doctype\s|<html\b|<head\b|<body\b|<\?xml\b|</(?:p|h1|div|title|center|error)>", re.I)
 _CUT = re.compile(
@@ -25,10 +27,11 @@ _DOCS = re.compile(
     r"|[Hh]ead to|[Mm]ore (?:info|information|details)|[Ll]earn more|[Dd]ocs?|[Dd]ocumentation)\b[^\n.:;]{0,80}[:\s]\s*)?"
     r"https?://[^\s'\"<>]*(?:docs?[./]|/docs|developer\.|errors?\.|sqlalche\.me|help\.|/help|support\.|/error-codes|"
     r"status\.|platform\.|/guides?/|billing|/rest/|learn\.)[^\s'\"<>]*"
+    r"(?:\s+for (?:more |further )?(?:details|information|info|help)\b)?"
 )
 _PREFIX = re.compile(
     r"(?:(?:[A-Za-z_][\w]*\.)*[A-Z][A-Za-z0-9_]*(?:Error|Exception|Timeout|Exit|Interrupt|Disconnected|Closed)(?::|\s+-)\s*"
-    r"|\[(?:Errno|WinError) -?\d+\]\s*|\((?:[A-Za-z_]\w*\.)*[A-Z]\w*\)\s*"
+    r"|[A-Z][A-Za-z]+\.[a-z][A-Za-z]+:\s+|Protocol error \([\w.]+\):\s*|\[(?:Errno|WinError) -?\d+\]\s*|\((?:[A-Za-z_]\w*\.)*[A-Z]\w*\)\s*"
     r"|HTTPS?ConnectionPool\([^)]*\):\s*|Error code:\s*\d{3}\s*-?\s*)"
 )
 _NOISE = re.compile(
@@ -39,15 +42,22 @@ _NOISE = re.compile(
     re.I,
 )
 _SQL_NEAR = re.compile(r"; check the manual that corresponds.*", re.S)
+# What any of the patterns above needs to match; most texts have none of it and are done at once.
+_SUSPECT = re.compile(r"[<\n\t\r\[(]|: |://| - |  |\bray\b|request.?id|TaskGroup", re.I)
 _SPACE = re.compile(r"\s+")
 
 
 def text_of(exc: BaseException) -> str:
-    """`str(exc)`, or nothing where an exception cannot be written."""
+    """`str(exc)`, its middle left out where it is very long; nothing where an exception cannot be written."""
     try:
-        return str(exc)
+        text = str(exc)
     except Exception:
         return ""
+    return (
+        text
+        if len(text) <= _READ_CHARS
+        else f"{text[:-_TAIL_CHARS][: _READ_CHARS - _TAIL_CHARS]}\n{text[-_TAIL_CHARS:]}"
+    )
 
 
 def _after_traceback(text: str) -> str:
@@ -62,7 +72,9 @@ def one_line(text: str, limit: int = MAX_CHARS) -> str:
     """One line of at most `limit` characters; empty where nothing fit to be shown is left."""
     if not text:
         return ""
-    text = text[:_READ_CHARS].strip()
+    text = text[: _READ_CHARS + 1].strip()
+    if len(text) <= limit and not _SUSPECT.search(text):
+        return text.strip(" ,;:-")
     if "Traceback (most recent call last)" in text:
         text = _after_traceback(text)
     if _HTML.search(text):

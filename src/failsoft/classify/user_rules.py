@@ -11,7 +11,7 @@ from failsoft.core.errors import AgentError, UsageError
 
 from .rules.row import type_keys
 from .text import one_line, text_of
-from .verdict import Verdict, verdict
+from .verdict import Verdict, given, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,7 +99,7 @@ class Rule:
     def _verdict(self, subject: object, text: str) -> Verdict | None:
         said = self.kind if self.judge is None else _guarded(self.judge, subject)
         if isinstance(said, AgentError):
-            return verdict(said.kind, said.reason, said.effect, said.retryable, made=said)
+            return given(said)
         if not isinstance(said, str):
             return None
         return verdict(

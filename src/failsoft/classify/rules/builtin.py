@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from failsoft.classify.rules.phrases import certificate
 from failsoft.classify.rules.row import Context, row
-from failsoft.classify.text import one_line, text_of
+from failsoft.classify.text import MAX_CHARS, one_line, text_of
 from failsoft.classify.verdict import Verdict, verdict
 from failsoft.core.kinds import Effect, ErrorKind
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
 
 __all__ = ["ROWS"]
 
@@ -48,12 +49,29 @@ _ERRNO: Final[dict[int, Verdict]] = {
 }
 
 
+def _os_words(exc: OSError) -> str:
+    """`No such file or directory: 'a.txt'`, without the number."""
+    if exc.strerror is None:
+        return one_line(text_of(exc))
+    named = "" if exc.filename is None else f": {exc.filename!r}"
+    # No cleaning: the words are the system's, and `repr` keeps the name on one line.
+    return f"{exc.strerror}{named}"[:MAX_CHARS]
+
+
+def _file(judged: Verdict) -> Callable[[OSError, Context], Verdict]:
+    def read(exc: OSError, context: Context) -> Verdict:
+        del context
+        return judged.but(message=_os_words(exc))
+
+    return read
+
+
 def _os_error(exc: OSError, context: Context) -> Verdict | None:
     del context
     found = _ERRNO.get(exc.errno) if exc.errno is not None else None
     if found is None or found.kind in (K.NETWORK, K.TIMEOUT):
         return found
-    return found.but(message=one_line(text_of(exc)))
+    return found.but(message=_os_words(exc))
 
 
 def _tls(exc: BaseException, context: Context) -> Verdict | None:
@@ -115,10 +133,10 @@ ROWS = (
     row("KeyboardInterrupt GeneratorExit", K.CANCELLED, "interrupted"),
     row("SystemExit", K.INTERNAL, "tool_exited"),
     # files
-    row("FileNotFoundError ProcessLookupError", K.NOT_FOUND, say=True),
-    row("FileExistsError", K.CONFLICT, "already_exists", say=True),
-    row("PermissionError", K.PERMISSION_DENIED, "forbidden", say=True),
-    row("IsADirectoryError NotADirectoryError", K.INVALID_ARGUMENT, "wrong_file_type", say=True),
+    row("FileNotFoundError ProcessLookupError", read=_file(verdict(K.NOT_FOUND))),
+    row("FileExistsError", read=_file(verdict(K.CONFLICT, "already_exists"))),
+    row("PermissionError", read=_file(verdict(K.PERMISSION_DENIED, "forbidden"))),
+    row("IsADirectoryError NotADirectoryError", read=_file(verdict(K.INVALID_ARGUMENT, "wrong_file_type"))),
     row("BlockingIOError", K.CONFLICT, "lock_not_available", NONE, True),
     row("ChildProcessError", K.INTERNAL, "process_failed", say=True),
     row("InterruptedError", K.UNAVAILABLE, "interrupted", POSSIBLE),

@@ -43,7 +43,7 @@ SPECIFIC: Final[dict[str, tuple[Verdict, str]]] = {
         "insufficient_quota billing_hard_limit_reached billing_not_active billing_error credit_balance_too_low "
         "exceeded_current_quota_error quota_exceeded LimitExceededException ServiceQuotaExceededException "
         "insufficient_credits account_deactivated spend_limit_reached spending_limit_reached budget_exceeded "
-        "payment_required dailyLimitExceeded quotaExceeded usage_limit_reached monthly_limit_reached ERR_QUOTA_EXCEEDED",
+        "payment_required quotaExceeded usage_limit_reached monthly_limit_reached ERR_QUOTA_EXCEEDED",
     ),
     "daily": (_DAY, "dailyLimitExceededUnreg daily_limit_exceeded rate_limit_exceeded_daily"),
     "rate": (

@@ -38,7 +38,7 @@ _OPENAI = (
     row("openai.WebSocketQueueFullError", K.OVERLOADED, "queue_full"),
     row("anthropic.RetryableError", K.UNAVAILABLE, of_model=True),
     row("anthropic.CredentialsError", K.PERMISSION_DENIED, "unauthenticated", NONE, say=True),
-    row("openai.OpenAIError anthropic.AnthropicError", K.PERMISSION_DENIED, "unauthenticated", NONE, text=r"api_key|credentials|auth"),
+    row("openai.OpenAIError anthropic.AnthropicError", K.PERMISSION_DENIED, "no_credentials", NONE, text=r"api_key|credentials|auth"),
     row("openai.OpenAIError anthropic.AnthropicError", K.INTERNAL, "client_misuse", say=True, weak=True),
 )  # fmt: skip
 
