@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from failsoft.core.calls import ToolCall
 from failsoft.core.errors import UsageError, make_error
 from failsoft.core.kinds import ErrorKind
-from failsoft.feedback import Feedback
+from failsoft.feedback import Feedback, Redactor
 from failsoft.feedback.languages.en import ENGLISH
 from failsoft.feedback.languages.zh import CHINESE
 
@@ -227,6 +227,14 @@ def test_the_value_of_a_secret_field_is_not_said_again():
     )
     assert "abc-short" not in told
     assert "bob" in told
+
+
+def test_a_redactor_of_the_harness_is_used():
+    """What the harness hides from the model is hidden in the view, and what the model sent stays."""
+    error = make_error("not_found", "no mailbox bob@example.com, see amy@example.com")
+    call = ToolCall("c", "mail", '{"to": "bob@example.com"}')
+    told = Feedback().render(error, call=call, redactor=Redactor(emails=True))
+    assert "no mailbox bob@example.com, see [email]" in told
 
 
 def test_arguments_can_be_left_out():

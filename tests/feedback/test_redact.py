@@ -169,6 +169,14 @@ def test_a_call_of_its_own_keeps_and_hides_what_belongs_to_it():
     )
 
 
+def test_arguments_that_came_as_text_are_read_for_their_secrets():
+    """JSON text is looked into, text that is none is kept as it is, and both never raise."""
+    redactor = Redactor().for_call('{"pin": 1, "auth": {"password": 12345678}, "path": "/srv/in.csv"}')
+    assert redactor.text("/srv/in.csv 12345678") == "/srv/in.csv [secret]"
+    assert Redactor().for_call(b'{"path": "/srv/in.csv').text("x/srv/in.csv") == "x/srv/in.csv"
+    assert Redactor().for_call(None).text("a") == "a"
+
+
 def test_an_event_is_cleaned_of_secrets_only():
     """Operators see paths and hosts; nobody sees secrets."""
     event = Event(

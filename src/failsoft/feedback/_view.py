@@ -98,7 +98,7 @@ def _suggestion(clean: AgentError, language: Language, tool: Any, style: str) ->
     ):
         parts.insert(0, language.effects["none"])
     if context.get("known"):
-        parts.append(clip(str(context["known"]), 300))
+        parts.append(language.say("known", text=clip(str(context["known"]), 300)))
     seconds = _seconds(clean.retry_after_s)
     # JSON has a key of its own for it; an open breaker is asked about most, so it is said there as well.
     is_said = clean.kind == ErrorKind.CIRCUIT_OPEN or style == "text"

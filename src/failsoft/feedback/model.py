@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from failsoft.core.errors import UsageError
 from failsoft.feedback._bounds import bounded, clip, fit
+from failsoft.feedback._sent import read_sent
 from failsoft.feedback._view import relevant, view_of
 from failsoft.feedback.languages import get_language
 from failsoft.feedback.redact import Redactor
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Feedback"]
 
 _MIN_CHARS = 200
-_MAX_READ_CHARS = 100_000
 _MAX_MESSAGE_CHARS = 32_000
 _SHOWN_CHARS = 80
 _DEFAULT_REDACTOR = Redactor()
@@ -56,7 +56,13 @@ class Feedback:
             raise UsageError(f"max_chars must be at least {_MIN_CHARS}, got {self.max_chars!r}")
 
     def render(
-        self, error: AgentError, *, call: ToolCall | None = None, tool: Any = None, attempts: int = 1
+        self,
+        error: AgentError,
+        *,
+        call: ToolCall | None = None,
+        tool: Any = None,
+        attempts: int = 1,
+        redactor: Redactor | None = None,
     ) -> str:
         """The view as one text, never empty, never longer than `max_chars`, in JSON style always valid JSON.
 
@@ -68,9 +74,12 @@ class Feedback:
             call: The call as the model sent it; what it sent may be said to it again.
             tool: The tool, or anything with `name` and MCP's annotations.
             attempts: How often the body was begun; shown from 2 on.
+            redactor: Used in place of the feedback's own, such as that of a harness.
         """
-        arguments = _arguments_of(call)
-        redactor = self.redactor if arguments is None else self.redactor.for_call(arguments)
+        arguments = None if call is None else read_sent(call.arguments)
+        redactor = self.redactor if redactor is None else redactor
+        if arguments is not None:
+            redactor = redactor.for_call(arguments)
         context, left_out = relevant(error.context)
         clean = redactor.error(error.replace(context=context, message=_middle_out(error.message)), "model")
         shown = None
@@ -113,20 +122,3 @@ def _encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode(errors="replace").decode()
     return text
-
-
-def _arguments_of(call: ToolCall | None) -> Any:
-    """The arguments as a mapping where they can be read; else as the text that was sent."""
-    if call is None or call.arguments is None:
-        return None
-    raw = call.arguments
-    if isinstance(raw, bytes):
-        raw = raw[:_MAX_READ_CHARS].decode("utf-8", "replace")
-    if not isinstance(raw, str):
-        return dict(raw)
-    if len(raw) > _MAX_READ_CHARS:
-        return raw[:_MAX_READ_CHARS]
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
-        return raw

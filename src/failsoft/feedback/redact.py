@@ -19,6 +19,7 @@ from failsoft.feedback._people import email_spans, phone_spans
 from failsoft.feedback._places import place_spans
 from failsoft.feedback._secret_words import is_secret_name
 from failsoft.feedback._secrets import secret_spans
+from failsoft.feedback._sent import read_sent, texts_of
 from failsoft.feedback._traces import plain
 from failsoft.feedback._urls import url_secret_spans
 
@@ -97,13 +98,11 @@ class Redactor:
         """A copy for a call with these arguments: what the model sent stays, but for values under a secret's name.
 
         Args:
-            arguments: As the model sent them; a mapping, or text.
+            arguments: As the model sent them: a mapping, or text, which is read as JSON where it is.
             secrets: What failsoft added to them, such as injected values.
         """
-        sent: list[str] = []
-        hidden: list[str] = []
-        _sort_texts(arguments, sent, hidden, False, 0)
-        return self.bound(keep=sent, secrets=(*secrets, *hidden))
+        said, hidden = texts_of(read_sent(arguments))
+        return self.bound(keep=said, secrets=(*secrets, *hidden))
 
     def text(self, text: str, level: Level = "model", *, keep: Iterable[str] = ()) -> str:
         """One text at one level."""
@@ -227,18 +226,6 @@ def _forms(secrets: Iterable[str]) -> tuple[str, ...]:
         if len(secret) >= _MIN_SECRET_CHARS:
             forms |= {secret, json.dumps(secret)[1:-1], quote(secret, safe=""), repr(secret)[1:-1]}
     return tuple(sorted(forms, key=len, reverse=True))
-
-
-def _sort_texts(value: Any, sent: list[str], hidden: list[str], is_hidden: bool, depth: int) -> None:
-    """Sorts every text in the arguments into what may be said again and what may not."""
-    if isinstance(value, str):
-        (hidden if is_hidden else sent).append(value)
-    elif isinstance(value, Mapping) and depth < _MAX_DEPTH:
-        for key, item in value.items():
-            _sort_texts(item, sent, hidden, is_hidden or is_secret_name(str(key)), depth + 1)
-    elif isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:
-        for item in value[:_MAX_ITEMS]:
-            _sort_texts(item, sent, hidden, is_hidden, depth + 1)
 
 
 def _exact_spans(text: str, secret: str) -> Iterable[Span]:

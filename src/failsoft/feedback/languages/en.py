@@ -76,6 +76,7 @@ _EFFECTS = {
 _PHRASES = {
     "again_after": ("It can work again in {n} second.", "It can work again in {n} seconds."),
     "other_tools": ("Another tool of the same kind: {names}.", "Other tools of the same kind: {names}."),
+    "known": ("Known of it: {text}", "Known of it: {text}"),
     "partial": ("Before it failed it gave: {text}", "Before it failed it gave: {text}"),
     "tried": ("It was tried {n} time.", "It was tried {n} times."),
     "more_problems": ("({n} more problem is not listed.)", "({n} more problems are not listed.)"),

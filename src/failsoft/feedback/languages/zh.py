@@ -76,6 +76,7 @@ _EFFECTS = {
 _PHRASES = {
     "again_after": ("{n} 秒后可能恢复。", "{n} 秒后可能恢复。"),
     "other_tools": ("同类的其他工具：{names}。", "同类的其他工具：{names}。"),
+    "known": ("已知情况：{text}", "已知情况：{text}"),
     "partial": ("失败之前已返回：{text}", "失败之前已返回：{text}"),
     "tried": ("已尝试 {n} 次。", "已尝试 {n} 次。"),
     "more_problems": ("（另有 {n} 个问题未列出。）", "（另有 {n} 个问题未列出。）"),
