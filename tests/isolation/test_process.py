@@ -238,7 +238,7 @@ async def test_module_that_cannot_be_imported_there(make_runner, monkeypatch):
     """A body whose module is missing in the worker never began, and the error says so."""
     runner = make_runner()
     runner.prepare(bodies.add)
-    runner._pool.bodies[bodies.add].head[0] = "no_such_module"
+    runner._pool.bodies[bodies.add].head = b'["no_such_module","add",null]'
     job = runner.start(bodies.add, {"a": 1}, call())
     with pytest.raises(InternalError) as failed:
         await job

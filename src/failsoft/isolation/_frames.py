@@ -22,12 +22,14 @@ __all__ = [
     "NEVER_BEGAN",
     "PARTIAL",
     "PROGRESS",
+    "RESULTS",
     "answer",
     "request",
     "split",
 ]
 
 HEAD = 4
+RESULTS = (b"j", b"t", b"s", b"b")  # see _codec.write_result
 ERROR, NEVER_BEGAN, PARTIAL = b"E", b"N", b"Q"
 PROGRESS, LOG, ACTED, ITEM = b"P", b"L", b"A", b"I"
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
-import time
 from typing import TYPE_CHECKING
 
 from failsoft.isolation import _frames as frames
@@ -97,13 +95,6 @@ class Handle:
             self._out = memoryview(data)[sent:]
             assert self.loop is not None, "attached before"
             self.loop.add_writer(self._sock.fileno(), self._on_writable, self.loop)
-
-    def wait(self, seconds: float) -> None:
-        """Ask for an answer again and again, without a sleep: being woken on another core costs 20 to 60 µs."""
-        until = time.monotonic() + seconds
-        job = self.job
-        while self._receive() and self.job is job and time.monotonic() < until:
-            os.sched_yield()  # the worker may wait for this very core
 
     def _on_writable(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._out is not None:

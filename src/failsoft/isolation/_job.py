@@ -29,7 +29,6 @@ __all__ = ["Body", "ProcessJob", "death"]
 
 log = logging.getLogger("failsoft.isolation")
 
-_QUICK_S, _QUICK_CALLS = 0.0001, 16
 _QUEUED, _RUNNING, _DONE, _DROPPED, _STOPPED = range(5)
 PARTIAL = "failsoft_partial"
 """Attribute of an exception that holds what a generator gave before it failed."""
@@ -42,52 +41,33 @@ class Body:
         UsageError: They cannot, or a parameter cannot be handed to them.
     """
 
-    __slots__ = ("address", "codec", "head", "quick")
+    __slots__ = ("address", "codec", "head")
 
     def __init__(self, fn: Callable[..., Any]) -> None:
-        self.quick = 0  # how often in a row it may be waited for; see `ProcessJob.begin`
         self.address: Address = check_importable(fn)
         self.codec = Codec(fn)
-        self.head = [self.address.module, self.address.qualname, self.address.script]
+        self.head = to_json([self.address.module, self.address.qualname, self.address.script])
 
 
 class ProcessJob:
     """One body in a worker of a `ProcessRunner`. Its state changes in the thread of its event loop only."""
 
-    __slots__ = (
-        "_bell",
-        "_body",
-        "_call",
-        "_error",
-        "_gone",
-        "_on_end",
-        "_orphan",
-        "_partial",
-        "_pool",
-        "_retried",
-        "_sent_at",
-        "_state",
-        "_text",
-        "_value",
-        "handle",
-        "loop",
-    )
+    # Defaults on the class, and no slots: what a plain call never sets costs it nothing (1.3 to 0.8 µs).
+    handle: Handle | None = None
+    _gone: asyncio.Future[None] | None = None
+    _state: int = _QUEUED
+    _orphan = _retried = False
+    _value: Any = None
+    _error: BaseException | None = None
+    _partial: Any = None
+    _on_end: Callable[[Any, BaseException | None], object] | None = None
 
-    def __init__(self, pool: Pool, body: Body, text: bytes, call: CallContext) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.handle: Handle | None = None
-        self._pool, self._body, self._call = pool, body, call
-        self._text = text
-        self._sent_at = 0.0
-        self._retried = False
-        self._bell: asyncio.Future[None] = self.loop.create_future()
-        self._gone: asyncio.Future[None] | None = None
-        self._state = _QUEUED
-        self._orphan = False
-        self._value: Any = None
-        self._error: BaseException | None = None
-        self._partial: Any = None
-        self._on_end: Callable[[Any, BaseException | None], object] | None = None
+    def __init__(
+        self, pool: Pool, body: Body, text: bytes, call: CallContext, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self.loop = loop
+        self._pool, self._body, self._text, self._call = pool, body, text, call
+        self._bell: asyncio.Future[None] = loop.create_future()
 
     @property
     def started(self) -> bool:
@@ -121,16 +101,6 @@ class ProcessJob:
             return
         self.handle = handle
         self._state = _RUNNING
-        body = self._body
-        if body.quick and self._pool.is_alone():
-            # A body that answered in less than a turn of the event loop will do so again: asking here halves the
-            # round trip. Now and then the loop has its turn all the same.
-            body.quick -= 1
-            handle.wait(_QUICK_S)
-            if self._state == _RUNNING:
-                body.quick = 0
-        elif not body.quick:
-            self._sent_at = time.monotonic()
 
     def _header(self) -> bytes:
         call = self._call
@@ -143,30 +113,29 @@ class ProcessJob:
             fields["scope"] = call.scope
         if call.idempotency_key is not None:
             fields["key"] = call.idempotency_key
-        return to_json([*self._body.head, call.name, fields])
+        return b"[%b,%b,%b]" % (self._body.head, to_json(call.name), to_json(fields))
 
     def on_frame(self, tag: bytes, text: bytes) -> bool:
         """Take one frame; whether it was the last of the call."""
-        match tag:
-            case frames.PROGRESS | frames.LOG | frames.ACTED | frames.ITEM | frames.PARTIAL:
-                try:
-                    self._on_step(tag, text)
-                except Exception:
-                    log.exception("what a tool told from its process could not be passed on")
-                return False
-            case frames.ERROR | frames.NEVER_BEGAN:
-                error = unpack(text)
-                if self._partial is not None:
-                    error.__dict__[PARTIAL] = self._partial
-                self.settle(None, error, _DROPPED if tag == frames.NEVER_BEGAN else _DONE)
-            case _:
-                try:
-                    self.settle(read_result(tag, text, self._body.codec.returns), None)
-                except ValueError as exc:
-                    self.settle(
-                        None, InternalError(f"The tool's process wrote nonsense: {exc}", reason="worker_died")
-                    )
-        return True
+        if tag in frames.RESULTS:
+            try:
+                self.settle(read_result(tag, text, self._body.codec.returns), None)
+            except ValueError as exc:
+                self.settle(
+                    None, InternalError(f"The tool's process wrote nonsense: {exc}", reason="worker_died")
+                )
+            return True
+        if tag in (frames.ERROR, frames.NEVER_BEGAN):
+            error = unpack(text)
+            if self._partial is not None:
+                error.__dict__[PARTIAL] = self._partial
+            self.settle(None, error, _DROPPED if tag == frames.NEVER_BEGAN else _DONE)
+            return True
+        try:
+            self._on_step(tag, text)
+        except Exception:
+            log.exception("what a tool told from its process could not be passed on")
+        return False
 
     def _on_step(self, tag: bytes, text: bytes) -> None:
         match tag:
@@ -185,8 +154,6 @@ class ProcessJob:
     def settle(self, value: Any, error: BaseException | None, state: int = _DONE) -> None:
         """The end of the body."""
         self._value, self._error, self._state = value, error, state
-        if self._sent_at and time.monotonic() - self._sent_at < _QUICK_S:
-            self._body.quick = _QUICK_CALLS
         if not self._bell.done() and not self.loop.is_closed():
             self._bell.set_result(None)
 

@@ -90,10 +90,31 @@ class Pool:
             Overloaded: `max_queued` calls wait already.
         """
         with self._lock:
-            if len(self.queue) >= max_queued:
+            handle = self._at_once(job)
+            if handle is None and len(self.queue) >= max_queued:
                 raise Overloaded("too many calls wait for a worker process", reason="queue_full")
-            self.queue.append(job)
-        self.go_on()
+            if handle is None:
+                self.queue.append(job)
+        if handle is None:
+            self.go_on()
+            return
+        job.begin(handle)
+        if len(self.idle) < self._spares:
+            self.grow()
+
+    def _at_once(self, job: ProcessJob) -> Handle | None:
+        """Under the lock: the usual case, an idle worker in the same event loop and nobody before."""
+        if (
+            self.queue
+            or not self.idle
+            or self.busy >= self._max_workers
+            or self.idle[-1].loop is not job.loop
+        ):
+            return None
+        handle = self.idle.pop()
+        handle.job = job
+        self.busy += 1
+        return handle
 
     async def close(self, grace_s: float) -> None:
         """Wait `grace_s` seconds at most for the calls at work, then kill every worker and the supervisor."""
@@ -113,10 +134,6 @@ class Pool:
             link.join(0.2)
 
     # ---- what jobs and handles use
-
-    def is_alone(self) -> bool:
-        """Whether one call at most is at work."""
-        return self.busy == 1
 
     def again(self, job: ProcessJob, handle: Handle) -> None:
         """A worker was gone before it got the call: give it to another one."""

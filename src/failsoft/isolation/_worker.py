@@ -181,7 +181,7 @@ class Worker:
     def answer(self, frame: bytes) -> tuple[bytes, bytes]:
         """Run one call; its last frame."""
         end = 4 + int.from_bytes(frame[:4], "big")
-        module, qualname, script, name, fields = from_json(frame[4:end])
+        (module, qualname, script), name, fields = from_json(frame[4:end])
         try:
             body = self.body(module, qualname, script)
         except (Exception, SystemExit) as exc:

@@ -144,10 +144,11 @@ class ProcessRunner:
         pool = self._pool
         if pool.closed or self._pid != os.getpid():
             raise UsageError("this ProcessRunner is closed, or belongs to another process; make a new one")
-        if fn not in pool.bodies:
+        body = pool.bodies.get(fn)
+        if body is None:
             self.prepare(fn)
-        body = pool.bodies[fn]
-        job = ProcessJob(pool, body, body.codec.write(values), call)
+            body = pool.bodies[fn]
+        job = ProcessJob(pool, body, body.codec.write(values), call, asyncio.get_running_loop())
         pool.put(job, self._max_queued)
         return job
 
