@@ -7,7 +7,9 @@ from failsoft.agent.agent import Agent
 from failsoft.agent.clients import AnthropicClient, CallableClient, FallbackClient, OpenAIClient
 from failsoft.agent.escalation import Answer, Case
 from failsoft.agent.limits import Limits
+from failsoft.agent.loop import interrupted_outcome
 from failsoft.agent.outcome import Outcome, StopReason
+from failsoft.agent.runs import FileRuns, MemoryRuns
 
 __all__ = [
     "Agent",
@@ -16,8 +18,11 @@ __all__ = [
     "CallableClient",
     "Case",
     "FallbackClient",
+    "FileRuns",
     "Limits",
+    "MemoryRuns",
     "OpenAIClient",
     "Outcome",
     "StopReason",
+    "interrupted_outcome",
 ]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.asking import MODEL_RETRY, Asker
+from failsoft.agent.checkpoint import restore
+from failsoft.agent.escalation import Answer
 from failsoft.agent.limits import Limits
 from failsoft.agent.loop import drive
+from failsoft.agent.outcome import StopReason
+from failsoft.agent.runs import MemoryRuns
 from failsoft.agent.streaming import AgentStream
 from failsoft.agent.structured import Form
+from failsoft.agent.subagents import as_tool
 from failsoft.agent.task import Task
 from failsoft.agent.transcript import Given, Said, Transcript
 from failsoft.agent.watch import Watch
@@ -27,10 +33,12 @@ if TYPE_CHECKING:
 
     from failsoft.agent.escalation import Case
     from failsoft.agent.outcome import Outcome
+    from failsoft.agent.runs import RunStore
     from failsoft.core.clock import Clock
     from failsoft.core.events import Event
     from failsoft.core.turns import Client
     from failsoft.policies import Retry
+    from failsoft.tools import Tool
 
 __all__ = ["Agent"]
 
@@ -49,6 +57,9 @@ class Agent:
         on_escalate: Asked when a limit is reached or an approval is open: `on_escalate(case)`, sync or async, gives an
             `Answer`, text as guidance, or None for "nobody can answer now".
         retry: How model requests are repeated; None turns it off. Tool calls have their own policies.
+        runs: Where runs are kept that may go on later: `FileRuns(folder)` outlives the process and keeps every step;
+            by default stopped runs are kept in memory. With a durable one, a call that waits for an approval pauses
+            the run where nobody can be asked.
         echo_output: Whether the model is shown the wrong parts of a structured answer again.
         clock: Tells the time; for tests. Default the harness's.
         rng: Randomness for waits; for tests.
@@ -64,6 +75,7 @@ class Agent:
         output: type[BaseModel] | None = None,
         on_escalate: Callable[[Case], Any] | None = None,
         retry: Retry | None = MODEL_RETRY,
+        runs: RunStore | None = None,
         echo_output: bool = True,
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -76,6 +88,7 @@ class Agent:
         self.system = "\n\n".join(part for part in parts if part) or None
         self.on_escalate = on_escalate
         self.retry = retry
+        self.runs: RunStore = runs if runs is not None else MemoryRuns()
         self.clock = clock or _shared(harness, "clock") or SystemClock()
         self.rng = rng or random.Random()
 
@@ -121,6 +134,66 @@ class Agent:
                 return await drive(self._task(opened, self._begin(prompt), listen=listen))
 
         return AgentStream(start)
+
+    async def resume(self, run: Any, *, answer: Answer | str | None = None) -> Outcome:
+        """Go on with a run that stopped, waits for a person, or was cut off; also in another process.
+
+        Calls that have their result are not run again; of those that had none yet, the harness's ledger knows what has
+        happened already. Counts of limits begin anew, and a run out of turns gets as many again.
+
+        Args:
+            run: The run's id, or the `Outcome` that it ended with.
+            answer: What a person says: an `Answer`, or text as guidance for the model.
+
+        Raises:
+            UsageError: The run is not known here, or it is finished.
+        """
+        run_id = run if isinstance(run, str) else getattr(run, "run_id", None) or run.id
+        state = await self.runs.load_run(run_id)
+        if state is None:
+            raise UsageError(
+                f"no run {run_id!r} is kept in {self.runs!r}\n\nhint: Agent(..., runs=FileRuns(folder))"
+            )
+        if state["stopped"] == StopReason.FINISHED:
+            raise UsageError(
+                f"run {run_id!r} is finished\n\nhint: agent.run([*outcome.messages, {{'role': 'user', ...}}])"
+            )
+        async with self._opened(run_id, state["scope"]) as opened:
+            task = self._task(opened, Transcript())
+            restore(task, state)
+            self._take_up(task, state, Answer.guide(answer) if isinstance(answer, str) else answer)
+            return await drive(task)
+
+    def _take_up(self, task: Task, state: dict[str, Any], answer: Answer | None) -> None:
+        """Give the answer to where the run stopped: to its open question, or else to the model."""
+        if state["stopped"] == StopReason.ESCALATED:
+            task.answer = answer
+            return
+        if state["stopped"]:
+            task.watch.forgive()
+            task.repairs = 0
+            task.max_turns = max(task.max_turns, task.turns + self.limits.max_turns)
+        if answer is not None and answer.text:
+            task.say(answer.text)
+
+    def as_tool(self, name: str, description: str, **options: Any) -> Tool[..., Any]:
+        """This agent as a tool of another one's harness: it takes a task in words and gives the answer.
+
+        Its time and tokens are bounded by what the outer call and run have left, its usage counts there too, and
+        whatever goes wrong inside is one error outside, with the effect that it may have had.
+
+        Args:
+            name: The tool's name.
+            description: For the outer model: what the agent can do.
+            options: As for `tool(...)`. It is read-only by itself where all its tools are declared so.
+        """
+        return as_tool(self, name, description, **options)
+
+    def within(self, limits: Limits) -> Agent:
+        """The same agent with other limits."""
+        other = copy.copy(self)
+        other.limits = limits
+        return other
 
     @asynccontextmanager
     async def _opened(self, run: Any, scope: str | None) -> AsyncIterator[Any]:
@@ -181,6 +254,7 @@ class Agent:
             form=self.form,
             on_escalate=self.on_escalate,
             listen=listen,
+            runs=self.runs,
             events=_shared(self.harness, "events"),
             transcript=transcript,
         )

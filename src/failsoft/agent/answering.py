@@ -53,6 +53,8 @@ async def _run(task: Task, calls: Sequence[ToolCall], rulings: Sequence[Ruling])
     """Run what may run; what may not is refused. Every call's result is in `task.pending` afterwards."""
     allowed = []
     for call, ruling in zip(calls, rulings, strict=True):
+        if call.id in task.pending:
+            continue  # its result was kept when the run stopped in this turn
         if ruling.action == "run":
             allowed.append(call)
         else:

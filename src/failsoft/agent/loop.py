@@ -7,12 +7,15 @@ ask ─ calls? ─ yes: answer_calls (judge, run, learn) ─ ask …
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from failsoft.agent.answering import answer_calls, close_turn
+from failsoft.agent.checkpoint import snapshot
 from failsoft.agent.concluding import conclude
 from failsoft.agent.outcome import Outcome, StopReason
+from failsoft.agent.subagents import current_task
 from failsoft.agent.task import Stop, Task
 from failsoft.agent.transcript import Turned
 from failsoft.agent.validity import problems
@@ -22,12 +25,24 @@ from failsoft.core.turns import TurnEnd
 from failsoft.harness.batch import with_unique_ids
 
 if TYPE_CHECKING:
+    from failsoft.agent.escalation import Case
     from failsoft.core.turns import ModelTurn
 
-__all__ = ["OUTCOME", "drive"]
+__all__ = ["OUTCOME", "drive", "interrupted_outcome"]
+
+_log = logging.getLogger("failsoft.agent")
 
 OUTCOME = "failsoft_outcome"
 """Attribute of a cancellation that holds how the run stood."""
+
+
+def interrupted_outcome(error: BaseException) -> Outcome | None:
+    """How a run stood when a cancel ended it, with a history that can be sent on; None where `error` is not of a run.
+
+    Args:
+        error: The CancelledError (or KeyboardInterrupt) that came out of `agent.run`.
+    """
+    return getattr(error, OUTCOME, None)
 
 
 async def drive(task: Task) -> Outcome:
@@ -39,27 +54,62 @@ async def drive(task: Task) -> Outcome:
         UsageError: Misuse of the API.
     """
     task.tell(EventName.RUN_STARTED)
+    token = current_task.set(task)
     try:
         outcome = await _until_stopped(task)
     except BaseException as exc:
         close_turn(task, exc=exc)
+        if task.runs is not None and not task.runs.durable:  # a durable one has kept every step
+            await _keep(task, stopped=StopReason.INTERRUPTED)
         _leave(exc, task.outcome(StopReason.INTERRUPTED))
         raise
+    finally:
+        current_task.reset(token)
     task.tell(EventName.RUN_FINISHED, stop_reason=str(outcome.stop_reason), turns=outcome.turns)
     return outcome
 
 
 async def _until_stopped(task: Task) -> Outcome:
     try:
+        turn = _unanswered(task)
         while True:
-            turn = await _next_turn(task)
+            if turn is None:
+                turn = await _next_turn(task)
+                await _keep(task)
             if turn.calls and turn.end is not TurnEnd.REFUSED:
                 await answer_calls(task, turn)
             elif await conclude(task, turn):
-                return task.outcome(StopReason.FINISHED, output=task.output, doubts=await _open_doubts(task))
+                outcome = task.outcome(
+                    StopReason.FINISHED, output=task.output, doubts=await _open_doubts(task)
+                )
+                await _keep(task, stopped=StopReason.FINISHED)
+                return outcome
+            turn = None
+            await _keep(task)
     except Stop as stop:
+        # A run that waits for a person goes on with the very turn that it stopped in.
+        if stop.reason is not StopReason.ESCALATED:
+            close_turn(task)
+        await _keep(task, stopped=stop.reason, case=stop.case)
         close_turn(task)
         return task.outcome(stop.reason, stop.detail, case=stop.case, doubts=await _open_doubts(task))
+
+
+def _unanswered(task: Task) -> ModelTurn | None:
+    """The turn that a run which is taken up again was interrupted in, if its calls are not answered yet."""
+    last = task.transcript.entries[-1] if task.transcript.entries else None
+    return last.turn if isinstance(last, Turned) and last.turn.calls else None
+
+
+async def _keep(task: Task, *, stopped: StopReason | None = None, case: Case | None = None) -> None:
+    """Store the run: each step where the store outlives the process, else only how it stopped."""
+    if task.runs is None or not (task.runs.durable or stopped is not None):
+        return
+    try:
+        await task.runs.save_run(task.run.id, snapshot(task, stopped=str(stopped or ""), case=case))
+    except Exception:
+        _log.exception("the state of run %s could not be kept", task.run.id)
+        task.tell(EventName.STORE_TROUBLE, what="the state of a run could not be kept")
 
 
 async def _next_turn(task: Task) -> ModelTurn:

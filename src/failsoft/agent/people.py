@@ -36,16 +36,18 @@ async def escalate(
     """
     limit = reason if isinstance(reason, StopReason) else StopReason.ESCALATED
     case = Case(reason=str(reason), question=question, run_id=task.run.id, call=call, errors=task.errors())
-    if task.on_escalate is None:
-        raise Stop(limit, question)
-    task.tell(EventName.ESCALATED, reason=str(reason), question=question)
+    answer, task.answer = task.answer, None
     try:
-        answer = await answer_of(task.on_escalate, case)
-    except UsageError:
+        if answer is None:
+            if task.on_escalate is None:
+                raise Stop(limit, question, case)
+            task.tell(EventName.ESCALATED, reason=str(reason), question=question)
+            answer = await answer_of(task.on_escalate, case)
+    except (Stop, UsageError):
         raise
     except Exception as exc:
         _log.exception("on_escalate raised; the run ends at its limit")
-        raise Stop(limit, question) from exc
+        raise Stop(limit, question, case) from exc
     if answer.action == "give_up":
         raise Stop(StopReason.GAVE_UP, answer.text or question, case)
     if answer.action == "wait":
@@ -79,7 +81,7 @@ async def ask_approvals(task: Task, calls: Sequence[ToolCall]) -> list[str]:
         Stop: As `escalate`.
     """
     notes: list[str] = []
-    if task.on_escalate is None:
+    if task.on_escalate is None and task.answer is None and not (task.runs is not None and task.runs.durable):
         return notes
     for call in calls:
         error = task.pending[call.id].error

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.outcome import Outcome, StopReason, distinct_errors
-from failsoft.agent.transcript import Transcript
+from failsoft.agent.transcript import Said, Transcript, Turned
 from failsoft.core.events import LEVELS, Event, EventName
 from failsoft.core.turns import ModelRequest, TurnEnd, Usage
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from failsoft.agent.asking import Asker
-    from failsoft.agent.escalation import Case
+    from failsoft.agent.escalation import Answer, Case
     from failsoft.agent.limits import Limits
+    from failsoft.agent.runs import RunStore
     from failsoft.agent.structured import Form
     from failsoft.agent.watch import Watch
     from failsoft.core.calls import ToolCall
@@ -52,6 +53,8 @@ class Task:
         form: The structured answer that is wanted.
         on_escalate: Asks a person.
         listen: Takes every event of this run, pieces of text included; the client streams where it is given.
+        runs: Keeps the run's state, so that it may go on later.
+        answer: What a person has said meanwhile, for the question that the run stopped at.
         events: The harness's sinks, for what concerns operators.
         transcript: The conversation so far.
     """
@@ -67,6 +70,8 @@ class Task:
     on_escalate: Callable[[Case], Any] | None = None
     listen: Callable[[Event], object] | None = None
     events: Any = None
+    runs: RunStore | None = None
+    answer: Answer | None = None
     transcript: Transcript = field(default_factory=Transcript)
     turns: int = 0
     repairs: int = 0
@@ -75,6 +80,7 @@ class Task:
     model_errors: list[AgentError] = field(default_factory=list)
     text: str = ""
     kept_text: str = ""
+    note: str = ""
     output: Any = None
     pending: dict[str, ToolResult] = field(default_factory=dict)
     tools: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -123,6 +129,14 @@ class Task:
         self.usage += turn.usage
         if turn.text and turn.end is not TurnEnd.PAUSED:
             self.text = self.kept_text + turn.text
+
+    def say(self, text: str) -> None:
+        """Tell the model something, as soon as its calls are answered."""
+        last = self.transcript.entries[-1] if self.transcript.entries else None
+        if isinstance(last, Turned) and last.turn.calls:
+            self.note = text
+        else:
+            self.transcript.add(Said(text))
 
     def tell(self, name: EventName, call: ToolCall | None = None, **data: Any) -> None:
         """Hand an event to the listener, and to the harness's sinks where it is not theirs already."""

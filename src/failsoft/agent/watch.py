@@ -183,6 +183,30 @@ class Watch:
         if self.calls >= self._spare_calls:
             self._spare_calls = self.calls + self.limits.max_calls
 
+    def dump(self) -> dict[str, Any]:
+        """What is remembered, JSON-able."""
+        return {
+            "calls": self.calls,
+            "errors": self.errors,
+            "unknown_turns": self._unknown_turns,
+            "spare": [self._spare_errors, self._spare_calls],
+            "traces": {
+                key: [trace.failures, trace.repeats, trace.blocked, trace.last.hex()]
+                for key, trace in self._traces.items()
+            },
+            "seen": [one.hex() for one in self._seen],
+        }
+
+    def load(self, stored: dict[str, Any]) -> None:
+        """Remember what `dump` gave."""
+        self.calls, self.errors = stored["calls"], stored["errors"]
+        self._unknown_turns = stored["unknown_turns"]
+        self._spare_errors, self._spare_calls = stored["spare"]
+        for key, (failures, repeats, blocked, last) in stored["traces"].items():
+            trace = _Trace(failures=failures, repeats=repeats, blocked=blocked, last=bytes.fromhex(last))
+            self._traces[key] = trace
+        self._seen = {bytes.fromhex(one) for one in stored["seen"]}
+
     def _learn(self, result: ToolResult) -> str:
         trace = self._trace(result.call)
         if result.error is not None:

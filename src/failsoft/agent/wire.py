@@ -74,10 +74,10 @@ def spoken(dialect: str, turn: ModelTurn) -> list[dict[str, Any]]:
 
 
 def extend(dialect: str, messages: list[dict[str, Any]], more: Sequence[dict[str, Any]]) -> None:
-    """Append; for Anthropic, neighbours of the user's become one message, results first as they come."""
+    """Append; for Anthropic, neighbours of one role become one message: results before notes, a pause and what follows."""
     for message in more:
         last = messages[-1] if messages else None
-        if dialect == "anthropic" and last is not None and last.get("role") == message.get("role") == "user":
+        if dialect == "anthropic" and last is not None and last.get("role") == message.get("role"):
             messages[-1] = {**last, "content": [*_blocks(last["content"]), *_blocks(message["content"])]}
         else:
             messages.append(message)

@@ -124,6 +124,12 @@ class ModelTurn:
     detail: str = ""
     raw: Any = None
 
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "end", TurnEnd(self.end))
+        put(self, "messages", tuple(self.messages))
+        put(self, "calls", tuple(self.calls))
+
 
 class Client(Protocol):
     """Whatever can answer a `ModelRequest`."""
