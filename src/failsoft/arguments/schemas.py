@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["compile_schema", "explicit_extra", "kinds_in", "schema_of", "with_text_checked", "without_fields"]
 
 _VALUES = frozenset({"const", "default", "enum", "examples", "required"})
-_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?\s?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
-_TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?\s?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
+_TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
 _DURATION = re.compile(r"[+-]?P.+|-?(\d+ days?,? )?\d\d?:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
 
 
