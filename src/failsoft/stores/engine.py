@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from failsoft.core.errors import AgentError
 from failsoft.ledger.records import Settled, Settlement
 from failsoft.ledger.states import ClaimState
 from failsoft.stores import operations
@@ -67,6 +68,10 @@ class EngineStore(ABC):
         except asyncio.CancelledError:
             # It may have been written by now, and nobody is left to run the body. Work is done in order of arrival.
             self.settle_soon(intent.key, intent.owner_token, _NEVER_BEGUN)
+            raise
+        except AgentError as error:
+            if error.context.get("may_be_written"):
+                self.settle_soon(intent.key, intent.owner_token, _NEVER_BEGUN)
             raise
 
     async def settle(self, key: str, owner_token: str, settlement: Settlement) -> Settled:

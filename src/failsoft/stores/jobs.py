@@ -98,15 +98,19 @@ def call_safely(fn: Callable[[Any], object], value: Any) -> None:
         _log.exception("a callback of the store raised")
 
 
-def unavailable(cause: Exception) -> AgentError:
-    """The claim could not be made durable, so the effect must not begin."""
+def unavailable(cause: Exception, *, is_unknown: bool = False) -> AgentError:
+    """The claim could not be made durable, so the effect must not begin.
+
+    Args:
+        is_unknown: The connection was lost during the commit: what was asked for may be in the store.
+    """
     error = make_error(
         "unavailable",
         "The ledger cannot be written, so nothing was done.",
         reason="ledger_unavailable",
         domain="runtime",
         effect="none",
-        context={"store": str(cause)},
+        context={"store": str(cause), **({"may_be_written": True} if is_unknown else {})},
     )
     error.__cause__ = cause
     return error

@@ -32,6 +32,10 @@ def open_store(url: str, *, wall: Callable[[], float] = time.time) -> EngineStor
         from failsoft.stores.sqlite import SQLiteStore  # 5 ms of import that memory does not need
 
         return SQLiteStore(url.removeprefix("sqlite:///"), wall=wall)
+    if url.startswith(("postgresql://", "postgres://")):
+        from failsoft.stores.postgres import PostgresStore
+
+        return PostgresStore(url)
     raise UsageError(
         f"store must be 'memory', 'sqlite:///FILE' or 'postgresql://...', got {url!r}\n\n"
         "hint: an absolute file has four slashes, 'sqlite:////var/lib/failsoft.db'"

@@ -52,9 +52,12 @@ _NEW = (
 )
 _IS_NEW = f"SELECT {_NEW}"
 _NEW_COLUMNS = ", ".join(NEW_CLAIM_COLUMNS)
+# PostgreSQL takes a bare parameter in a select list for text.
+_NEW_MARKS = ", ".join(
+    "CAST(? AS DOUBLE PRECISION)" if name == "key_made_at" else "?" for name in NEW_CLAIM_COLUMNS
+)
 _CLAIM_IF_NEW = (
-    f"INSERT INTO claims ({_NEW_COLUMNS}) SELECT {', '.join('?' * len(NEW_CLAIM_COLUMNS))} WHERE {_NEW} "
-    "ON CONFLICT (key) DO NOTHING"
+    f"INSERT INTO claims ({_NEW_COLUMNS}) SELECT {_NEW_MARKS} WHERE {_NEW} ON CONFLICT (key) DO NOTHING"
 )
 _SETTLE = (
     "UPDATE claims SET state = ?, result = ?, error = ?, settled_at = ? "

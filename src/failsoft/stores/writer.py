@@ -247,21 +247,21 @@ class Writer:
     def _commit(self, batch: list[Job]) -> None:
         """All of it in one transaction; where one piece of work breaks that, each in its own."""
         try:
-            connection = self._open()
-            connection.begin(wait=True)
+            connection = self._begin()
         except Exception as error:
-            self._lose(error)
             return self._fail(batch, error, may_pass=True)
+        is_committing = False
         try:
             for job in batch:
                 attempt(job, connection.tables)
+            is_committing = True
             connection.commit()
         except Exception as error:
             connection.rollback()
             may_pass = connection.is_trouble(error)
-            self._lose(error)
+            is_unknown = self._lose(error) and is_committing
             if len(batch) == 1 or may_pass:
-                return self._fail(batch, error, may_pass=may_pass)
+                return self._fail(batch, error, may_pass=may_pass, is_unknown=is_unknown)
             for job in batch:
                 self._commit([job])
             return None
@@ -270,25 +270,37 @@ class Writer:
                 call_safely(job.on_done, job.value)
         return wake(batch)
 
-    def _open(self) -> Connection:
-        if self._connection is None:
-            self._connection = self._connect()
-        return self._connection
+    def _begin(self) -> Connection:
+        """Begin a transaction, on a new connection where the old one was lost while nobody looked."""
+        is_fresh = self._connection is None
+        while True:
+            connection = self._connection = self._connection or self._connect()
+            try:
+                connection.begin(wait=True)
+            except Exception as error:
+                if not self._lose(error) or is_fresh:
+                    raise
+                is_fresh = True
+            else:
+                return connection
 
-    def _lose(self, error: BaseException) -> None:
+    def _lose(self, error: BaseException) -> bool:
+        """Whether the connection had to be given up."""
         connection = self._connection
-        if connection is not None and connection.is_lost(error):
-            connection.close()
-            self._connection = None
+        if connection is None or not connection.is_lost(error):
+            return False
+        connection.close()
+        self._connection = None
+        return True
 
-    def _fail(self, batch: list[Job], error: Exception, *, may_pass: bool) -> None:
+    def _fail(self, batch: list[Job], error: Exception, *, may_pass: bool, is_unknown: bool = False) -> None:
         """Answer those who wait; keep what must be written in the end."""
         kept = [job for job in batch if job.is_kept and may_pass]
         lost = [job for job in batch if job.is_kept and not may_pass]
         fresh = [job for job in kept if not job.is_late]
         for job in batch:
             job.value = job.pending
-            job.error = None if job.is_kept else unavailable(error)
+            job.error = None if job.is_kept else unavailable(error, is_unknown=is_unknown)
         wake(batch)
         for job in batch:
             if not job.is_kept and job.on_done is not None:

@@ -1,0 +1,200 @@
+"""The ledger in PostgreSQL, shared by any number of machines. Needs `failsoft[postgres]`.
+
+One connection for each process, used by one thread that commits whatever has queued up as one group.
+Transactions that write take turns by one advisory lock, as SQLite's do: the rules look at several rows at once, and
+group commit makes the turns few.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import weakref
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from failsoft.core.errors import UsageError
+from failsoft.stores.engine import EngineStore
+from failsoft.stores.schema import migrate
+from failsoft.stores.sql_tables import SQLTables
+from failsoft.stores.writer import Writer
+
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+except ImportError as exc:
+    raise UsageError("a store in PostgreSQL needs psycopg\n\nhint: pip install 'failsoft[postgres]'") from exc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from failsoft.stores.connection import Trouble
+    from failsoft.stores.tables import Tables
+
+__all__ = ["PostgresStore"]
+
+T = TypeVar("T")
+
+_TYPES = {
+    "text": "TEXT",
+    "real": "DOUBLE PRECISION",
+    "bool": "SMALLINT",
+    "serial": "BIGSERIAL PRIMARY KEY",
+    "keyed": "",
+}
+_LOCK = int.from_bytes(b"failsoft"[:7])
+# A schema of its own: names such as `runs` and `events` may be somebody else's. Set for each transaction, and the time
+# asked for in the same round trip, so that a pooler which hands out a server for each transaction is no trouble.
+_BEGIN = (
+    "BEGIN; SET LOCAL search_path TO failsoft; "  # noqa: S608 - the number is this module's own
+    f"SELECT pg_advisory_xact_lock({_LOCK}); "
+    "SELECT extract(epoch FROM clock_timestamp())::float8"
+)
+
+
+class PostgresStore(EngineStore):
+    """A store on a server. It connects when first needed, and again after a connection was lost.
+
+    Leases and doubts go by the server's clock, so that machines whose clocks differ agree.
+
+    Args:
+        url: `postgresql://...`, or any other form that libpq reads.
+        wall: Replaces the server's clock in tests.
+        busy_s: Seconds to wait for the turn of another process's transaction.
+    """
+
+    def __init__(self, url: str, *, wall: Callable[[], float] | None = None, busy_s: float = 5.0) -> None:
+        self._clock = _Clock(wall)
+        self._where = {
+            "connect_timeout": "5",
+            # A server that went away without a word is noticed in seconds, not in hours.
+            "tcp_user_timeout": "10000",
+            "application_name": "failsoft",
+            **{name: str(value) for name, value in conninfo_to_dict(url).items()},
+        }
+        where, clock = self._where, self._clock
+        self._writer = Writer(
+            lambda: _PostgresConnection(where, clock, busy_s), name="failsoft-postgres", may_block=False
+        )
+
+    @property
+    def on_trouble(self) -> Callable[[Trouble], object] | None:
+        """Told, on the writer's thread, of what could not be written in the background."""
+        return self._writer.on_trouble
+
+    @on_trouble.setter
+    def on_trouble(self, told: Callable[[Trouble], object] | None) -> None:
+        self._writer.on_trouble = told
+
+    def now(self) -> float:
+        """The server's wall time, as far as it is known here."""
+        return self._clock.guess()
+
+    async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
+        return await self._writer.run(work, pending=pending)
+
+    def _run_soon(
+        self,
+        work: Callable[[Tables], T],
+        on_done: Callable[[T], object] | Callable[[T | None], object] | None,
+        *,
+        is_kept: bool = True,
+    ) -> None:
+        self._writer.run_soon(work, on_done, is_kept=is_kept)
+
+    async def close(self) -> None:
+        """See `LedgerStore.close`. Work that comes later connects for itself."""
+        await self._writer.close()
+
+    def __repr__(self) -> str:
+        # Without the password, and without the rest of what a URL may hold.
+        return f"PostgresStore(host={self._where.get('host')!r}, dbname={self._where.get('dbname')!r})"
+
+
+class _Clock:
+    """The server's time of the transaction at work, and a guess at it between transactions."""
+
+    def __init__(self, wall: Callable[[], float] | None) -> None:
+        self._wall = wall
+        self._ahead_s = 0.0
+        self._at = 0.0
+
+    def set(self, server_time: float) -> None:
+        self._at = server_time
+        self._ahead_s = server_time - time.time()
+
+    def exact(self) -> float:
+        return self._at if self._wall is None else self._wall()
+
+    def guess(self) -> float:
+        return time.time() + self._ahead_s if self._wall is None else self._wall()
+
+
+class _PostgresConnection:
+    """The writer's connection."""
+
+    def __init__(self, where: dict[str, str], clock: _Clock, busy_s: float) -> None:
+        self._db = psycopg.connect(autocommit=True, **where)  # type: ignore[arg-type,unused-ignore]
+        weakref.finalize(self, self._db.close)
+        self._clock = clock
+        self._tables = SQLTables(_Executor(self._db), clock.exact)
+        try:
+            self._db.execute(f"SET lock_timeout = {int(busy_s * 1000)}".encode())
+            if self._db.execute("SHOW synchronous_commit").fetchone() == ("off",):
+                # An intent that a crash of the server could forget is no intent.
+                self._db.execute("SET synchronous_commit = on")
+            self._db.execute("CREATE SCHEMA IF NOT EXISTS failsoft")
+            self.begin(wait=True)
+            migrate(_Executor(self._db), _TYPES)
+            self.commit()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def tables(self) -> Tables:
+        return self._tables
+
+    def begin(self, *, wait: bool) -> None:
+        cursor = self._db.execute(_BEGIN.encode())
+        row = None
+        while row is None or cursor.nextset():
+            row = cursor.fetchone() if cursor.description is not None else row or ()
+        self._clock.set(float(row[0]))
+
+    def commit(self) -> None:
+        self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        with contextlib.suppress(psycopg.Error):
+            self._db.execute("ROLLBACK")
+
+    def is_lost(self, error: BaseException) -> bool:
+        return self._db.closed or self._db.broken
+
+    def is_trouble(self, error: BaseException) -> bool:
+        kinds = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError, OSError)
+        return isinstance(error, kinds)
+
+    def close(self) -> None:
+        with contextlib.suppress(psycopg.Error):
+            self._db.close()
+
+
+class _Executor:
+    """The shared SQL on this engine: its own mark for parameters, and no NUL in texts, which it cannot keep."""
+
+    def __init__(self, db: psycopg.Connection[Any]) -> None:
+        self._db = db
+        self._texts: dict[str, bytes] = {}
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
+        text = self._texts.get(sql)
+        if text is None:
+            text = self._texts[sql] = sql.replace("?", "%s").encode()
+        if not values:
+            return self._db.execute(text)
+        return self._db.execute(text, [_storable(value) for value in values])
+
+
+def _storable(value: Any) -> Any:
+    return value.replace("\x00", "\u2400") if isinstance(value, str) and "\x00" in value else value
