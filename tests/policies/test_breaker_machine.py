@@ -133,6 +133,18 @@ class BreakerMachine(RuleBasedStateMachine):
             if bad or slow:
                 assert after.state == "open"
 
+    @rule(times=st.integers(1, 30))
+    def good_calls(self, times: int) -> None:
+        for _ in range(times):
+            permit, before = self.breaker.admit(self.now), self.breaker.stats(self.now)
+            if not permit:
+                return
+            assert self.breaker.success(permit, 0.5, self.now) or before.held
+            if before.state == "closed" and not before.held:
+                self.record(0, 0)
+                self.streak = 0
+            self.changes_are_legal()
+
     @precondition(lambda self: self.held)
     @rule(data=st.data(), duration_s=st.sampled_from([0.0, 0.5, 2.0]))
     def succeed(self, data: Any, duration_s: float) -> None:

@@ -147,6 +147,8 @@ def test_a_hint_holds_for_all() -> None:
     state.hold(0.0, 20)
     state.hold(0.0, 5)
     assert state.decide(0.0) == 20.0
+    assert state.stats(0.0).available == 0
+    assert state.stats(0.0).next_in_s == 20.0
     assert state.decide(19.9) > 0
     assert state.decide(20.0) == 0.0
 

@@ -12,26 +12,39 @@ from failsoft.policies._window import BucketWindow
 OUTCOMES = st.tuples(st.booleans(), st.booleans())
 
 
-@given(window=st.integers(1, 130), outcomes=st.lists(OUTCOMES, max_size=300))
-def test_count_window_is_the_tail_of_the_list(window: int, outcomes: list[tuple[bool, bool]]) -> None:
-    """A window of N calls counts what the last N entries of a list count."""
+def follow(window: int, outcomes: list[tuple[bool, bool]]) -> None:
+    """Report outcome after outcome and compare with the tail of the list each time."""
     # Nothing trips: no hard failures in a row, and more calls needed than there are.
-    breaker = Breaker(window=window, min_calls=10**6, hard_failures=None, slow_s=1).start(
-        rng=random.Random(0)
-    )
+    breaker = Breaker(window=window, hard_failures=None, slow_s=1).start(rng=random.Random(0))
     breaker.site.min_calls = 10**6
-    for bad, slow in outcomes:
-        permit = breaker.admit(0.0)
-        if bad:
-            breaker.failure(permit, 0.0, True, 2.0 if slow else 0.0)
-        else:
-            breaker.success(permit, 2.0 if slow else 0.0, 0.0)
-    stats, tail = breaker.stats(0.0), outcomes[-window:]
-    assert (stats.calls, stats.failed, stats.slow) == (
-        len(tail),
-        sum(bad for bad, _ in tail),
-        sum(slow for _, slow in tail),
-    )
+    for number, (bad, slow) in enumerate(outcomes, 1):
+        permit, duration_s = breaker.admit(0.0), 2.0 if slow else 0.0
+        counted = (
+            breaker.failure(permit, 0.0, True, duration_s)
+            if bad
+            else breaker.success(permit, duration_s, 0.0)
+        )
+        assert counted
+        stats, tail = breaker.stats(0.0), outcomes[max(0, number - window) : number]
+        assert (stats.calls, stats.failed, stats.slow) == (
+            len(tail),
+            sum(was_bad for was_bad, _ in tail),
+            sum(was_slow for _, was_slow in tail),
+        )
+
+
+@given(window=st.integers(1, 5), outcomes=st.lists(OUTCOMES, max_size=40))
+def test_small_count_windows_are_the_tail_of_the_list(window: int, outcomes: list[tuple[bool, bool]]) -> None:
+    """A window of N calls counts what the last N entries of a list count."""
+    follow(window, outcomes)
+
+
+@pytest.mark.parametrize("window", [1, 2, 20, 63, 64, 100, 130])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+def test_count_windows_are_the_tail_of_a_long_list(window: int, share: float) -> None:
+    """Also over hundreds of calls of which few, half or all were bad."""
+    rng = random.Random(window)
+    follow(window, [(rng.random() < share, rng.random() < share) for _ in range(3 * window + 50)])
 
 
 STEPS = st.lists(
