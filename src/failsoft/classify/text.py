@@ -53,11 +53,9 @@ def text_of(exc: BaseException) -> str:
         text = str(exc)
     except Exception:
         return ""
-    return (
-        text
-        if len(text) <= _READ_CHARS
-        else f"{text[:-_TAIL_CHARS][: _READ_CHARS - _TAIL_CHARS]}\n{text[-_TAIL_CHARS:]}"
-    )
+    if len(text) > _READ_CHARS:
+        text = f"{text[: _READ_CHARS - _TAIL_CHARS]}\n{text[-_TAIL_CHARS:]}"
+    return text
 
 
 def _after_traceback(text: str) -> str:

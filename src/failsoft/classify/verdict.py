@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Verdict", "given", "merge", "verdict"]
 
+_LATER = "The same call can be made again a little later."
+_NEVER = "The same call will fail again. Find another way, or tell the user."
+_USUALLY_LATER = frozenset(
+    {ErrorKind.UNAVAILABLE, ErrorKind.NETWORK, ErrorKind.TIMEOUT, ErrorKind.RATE_LIMITED}
+)
 _MODEL_KINDS = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.QUOTA_EXHAUSTED, ErrorKind.UNAVAILABLE})
 
 
@@ -70,7 +75,7 @@ class Verdict:
             retryable=self.retryable,
             effect=self.effect,
             retry_after_s=self.retry_after_s,
-            suggestion=self.suggestion,
+            suggestion=self.suggestion or _suggestion(self),
             owner=self.owner or _owner(self),
             context=self.context,
         )
@@ -85,6 +90,13 @@ def _owner(judged: Verdict) -> Owner:
     if judged.retryable == usual.retryable:
         return usual.owner
     return Owner.RUNTIME if judged.retryable else Owner.MODEL
+
+
+def _suggestion(judged: Verdict) -> str | None:
+    """What to do, where the usual advice for the kind would be wrong."""
+    if judged.retryable:
+        return _LATER if judged.kind == ErrorKind.CONFLICT else None
+    return _NEVER if judged.kind in _USUALLY_LATER else None
 
 
 def verdict(
