@@ -55,6 +55,7 @@ SECRETS = {
     "signed URL": ("https://b.s3.amazonaws.com/k?X-Amz-Signature=FAKEsig0123&x=1", "FAKEsig0123"),
     "client secret": ("client_secret=FAKEclient0123 is wrong", "FAKEclient0123"),
     "Azure key": ("AccountName=a;AccountKey=FAKEazure0123==;EndpointSuffix=x", "FAKEazure0123"),
+    "masked key": ("Incorrect API key provided: sk-abcde**********wxyz", "abcde"),
     "random near a key word": ("invalid token Zx81kQp93LmT77ab", "Zx81kQp93LmT77ab"),
     "account without scheme": ("cannot reach svc:Winter-4711@db.example.com", "Winter-4711"),
     "bot token": (
@@ -88,6 +89,8 @@ PLACES = {
     "private address": ("dial tcp 10.20.30.40:5432: refused", "10.20.30.40"),
     "public address": ("Your IP address: 203.0.113.77", "203.0.113.77"),
     "IPv6": ("connect to [2001:db8::1]:443 failed", "2001:db8"),
+    "account at a host": ("for user svc_reader@10.1.1.1", "svc_reader"),
+    "account at an internal host": ("for user svc_reader@db7.corp", "svc_reader"),
     "account": ('password authentication failed for user "svc_reader"', "svc_reader"),
     "traceback": (
         'Traceback (most recent call last):\n  File "/srv/x.py", line 88, in run\n    f()\nValueError: bad',
@@ -118,6 +121,7 @@ NEEDED = [
     "https://shop.example/cart?id=3 is empty",
     "the ratio was 3:10",
     "primary key: user_id",
+    "user bob@example.com is not in the tenant",
     "Basic authentication is not supported",
     "currency must be one of EUR, USD, GBP",
     "the tool search_catalogue allows 5 searches a minute",

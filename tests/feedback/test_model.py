@@ -188,6 +188,13 @@ def test_a_failure_that_may_have_had_an_effect_never_offers_a_repetition(style, 
         assert "later" not in told
 
 
+def test_a_refusal_that_may_have_come_too_late_says_both():
+    """A refusal out of a body that may have acted says that it may have happened, and that a person is needed."""
+    view = json.loads(Feedback().render(make_error("permission_denied", "401", effect="possible")))
+    assert "may have happened" in view["suggestion"]
+    assert "tell the user" in view["suggestion"]
+
+
 def test_an_open_breaker_says_when_and_what_else():
     """The model reads that the tool is away for a while, when it can work again, and which tools are of its kind."""
     error = make_error("circuit_open", "", retry_after_s=11.2, context={"other_tools": ["find_b", "find_c"]})

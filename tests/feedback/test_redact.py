@@ -150,6 +150,12 @@ def test_a_pattern_that_matches_nothing_at_all_is_refused():
         Redactor(patterns=["x*"])
 
 
+def test_a_level_that_does_not_exist_is_refused():
+    """A mistyped level must not quietly show more."""
+    with pytest.raises(UsageError, match="'model' or 'operator'"):
+        redact("x", level="modell")
+
+
 def test_mail_and_telephone_are_hidden_on_request():
     """Mail addresses and telephone numbers stay, unless they are asked to go."""
     text = "write to bob@example.com or call +49 30 1234567"

@@ -67,6 +67,12 @@ _NAMED_USER = re.compile(
 )
 
 
+_PUBLIC_AFTER = re.compile(
+    rf"@(?:[A-Za-z0-9\-]{{1,63}}\.){{1,6}}(?!(?:{'|'.join(INTERNAL_ENDS)})(?![\w.\-]))[A-Za-z]{{2,24}}(?![\w\-])",
+    re.IGNORECASE,
+)
+
+
 def address_spans(text: str, keep: Keep) -> Iterator[Span]:
     """IP addresses of both versions, with their ports; hardware addresses."""
     if "." in text:
@@ -110,7 +116,10 @@ def user_spans(text: str, lowered: str, keep: Keep) -> Iterator[Span]:
             ("odd", "user"),
         ):
             value = found[group]
-            if value and not value.isdigit() and not value.startswith("[") and not keep.has(value):
+            if not value or value.isdigit() or value.startswith("[") or keep.has(value):
+                continue
+            # A mail address is no account of a machine.
+            if group != "mail" or not _PUBLIC_AFTER.match(text, found.end()):
                 yield Span(found.start(group), found.end(group), label)
 
 

@@ -49,7 +49,12 @@ def redact(text: str, *, level: Level = "model", keep: Iterable[str] = ()) -> st
         text: What is to be shown to somebody.
         level: Who will read it.
         keep: Texts that the model itself sent; their paths, hosts, addresses and accounts stay. Secrets never do.
+
+    Raises:
+        UsageError: If there is no such level.
     """
+    if level not in ("model", "operator"):
+        raise UsageError(f"level must be 'model' or 'operator', got {level!r}")
     return _DEFAULT.text(text, level, keep=keep)
 
 

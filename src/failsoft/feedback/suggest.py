@@ -62,7 +62,9 @@ def advice_for(error: AgentError, language: Language, tool: Any = None) -> str:
     if error.effect is Effect.DONE and error.kind == ErrorKind.INVALID_OUTPUT:
         return own or language.effects["done_read_only"]
     if effect is Effect.POSSIBLE:
-        return _join(language, language.effects[_possible(error, tool)], own)
+        # What only a person can change stays worth saying: it never invites to repeat.
+        refused = _lookup(error, language) if error.owner is Owner.HUMAN else None
+        return _join(language, language.effects[_possible(error, tool)], own or refused)
     return own or _lookup(error, language)
 
 
