@@ -1,7 +1,7 @@
 """A complete agent: model, tools, limits and an honest outcome.
 
-    ANTHROPIC_API_KEY=... python examples/agent.py     # a real model
-    python examples/agent.py                           # a scripted one
+ANTHROPIC_API_KEY=... python examples/agent.py     # a real model
+python examples/agent.py                           # a scripted one
 """
 
 import os
@@ -50,7 +50,9 @@ def main() -> None:
     """Run one task and print how it ended."""
     client = AnthropicClient("claude-sonnet-4-5") if os.environ.get("ANTHROPIC_API_KEY") else scripted()
     harness = Harness([find_address, send_mail], store="memory")
-    outcome = Agent(client, harness, limits=Limits(max_turns=8)).run_sync("Tell Dana Brook that her order is on its way.")
+    outcome = Agent(client, harness, limits=Limits(max_turns=8)).run_sync(
+        "Tell Dana Brook that her order is on its way."
+    )
     print(outcome.text)
     print(outcome.summary())
     print(f"mails sent: {len(sent)}")

@@ -1,7 +1,7 @@
 """Your own loop on a provider's SDK, with failsoft between the model and the tools.
 
-    ANTHROPIC_API_KEY=... python examples/own_loop.py     # a real model
-    python examples/own_loop.py                           # a local stand-in that speaks the same API
+ANTHROPIC_API_KEY=... python examples/own_loop.py     # a real model
+python examples/own_loop.py                           # a local stand-in that speaks the same API
 """
 
 import asyncio
@@ -13,7 +13,15 @@ import anthropic
 from failsoft import Harness, calls_from, to_message, tool
 from failsoft.cli.demo.model_server import ModelServer
 
-ORDERS = {"1042": {"id": "1042", "customer": "Dana Brook", "email": "dana@shop.example", "item": "Teapot", "amount_cents": 2950}}
+ORDERS = {
+    "1042": {
+        "id": "1042",
+        "customer": "Dana Brook",
+        "email": "dana@shop.example",
+        "item": "Teapot",
+        "amount_cents": 2950,
+    }
+}
 hiccups = 1
 
 
@@ -38,7 +46,10 @@ async def main() -> None:
         if not os.environ.get("ANTHROPIC_API_KEY"):
             server = ModelServer(seed=1, chaos=0)
             stack.callback(server.close)
-            client, model = anthropic.AsyncAnthropic(api_key="none", base_url=server.url, max_retries=0), "stand-in"
+            client, model = (
+                anthropic.AsyncAnthropic(api_key="none", base_url=server.url, max_retries=0),
+                "stand-in",
+            )
 
         messages: list = [{"role": "user", "content": "What was order 1042?"}]
         async with client, Harness([find_order]) as harness, harness.run() as run:

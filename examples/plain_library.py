@@ -1,6 +1,6 @@
 """failsoft without any model: functions that are called as before, through retries, time-outs and the ledger.
 
-    python examples/plain_library.py
+python examples/plain_library.py
 """
 
 from failsoft import AgentError, Harness, tool

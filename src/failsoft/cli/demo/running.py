@@ -16,6 +16,7 @@ from failsoft.cli.demo.report import Verdict, judge, rows_of
 from failsoft.cli.demo.services import Services
 from failsoft.cli.demo.world import World
 from failsoft.harness.harness import Harness
+from failsoft.harness.sync_door import run_sync
 
 if TYPE_CHECKING:
     from failsoft.agent.outcome import Outcome
@@ -94,6 +95,7 @@ def _work(
     try:
         return agent.run_sync(options.question)
     finally:
+        run_sync(client.aclose)
         harness.close_sync()
 
 

@@ -1,0 +1,69 @@
+"""The commands, run in this process: what they print, and how they end."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from failsoft.cli.app import run
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def _where(monkeypatch):
+    """Commands find the module `desk` beside this file."""
+    monkeypatch.chdir(HERE)
+    yield
+    sys.modules.pop("desk", None)
+    while str(HERE) in sys.path:
+        sys.path.remove(str(HERE))
+
+
+def test_call_prints_what_the_model_reads(capsys):
+    """The text goes to stdout and the exit code says whether it went well."""
+    assert run(["call", "desk", "greet", '{"name": "Ann"}']) == 0
+    assert capsys.readouterr().out == "hello Ann\n"
+    assert run(["call", "desk:broken", "broken"]) == 1
+    assert '"error": "network"' in capsys.readouterr().out
+
+
+def test_call_tells_everything_as_json(capsys):
+    """`--json` has the result's fields, repairs and error included."""
+    assert run(["call", "desk", "greet", '```json\n{"name": "Ann"}\n```', "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["ok"]
+    assert data["repairs"]
+    assert run(["call", "desk", "greet", "{", "--json"]) == 1
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["kind"] == "invalid_argument"
+
+
+def test_tools_lists_and_translates(capsys):
+    """A table for people, rows as JSON, and the list as a provider wants it."""
+    assert run(["tools", "desk"]) == 0
+    assert "greet" in capsys.readouterr().out
+    assert run(["tools", "desk", "--json"]) == 0
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["greet", "broken"]
+    assert run(["tools", "desk", "--dialect", "anthropic"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["input_schema"]["required"] == ["name"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["call", "nowhere", "greet"], "there is no module 'nowhere'"),
+        (["call", "desk:nothing", "greet"], "has no 'nothing'"),
+        (["tools", "json"], "has no tools"),
+        (["call", "desk.py", "greet"], "is a file"),
+        (["nonsense"], "No such command"),
+        (["demo", "--chaos", "7"], "not in the range"),
+    ],
+)
+def test_misuse_ends_with_2_and_says_what_to_do(arguments, says, capsys):
+    """A wrong command line is answered on stderr, with exit code 2."""
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert not captured.out

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing, apart from the ordinary tests: `./run py -m tests.fuzz.reader`."""
