@@ -126,6 +126,17 @@ async def test_retention_takes_the_journal_along(store) -> None:
     assert await journal.calls() == []
 
 
+async def test_a_closed_journal_still_takes_what_comes(store) -> None:
+    """Its thread ends with it, and comes back for a latecomer."""
+    journal = Journal(store, every_s=0.01)
+    journal.write(STORY[2])
+    await journal.close()
+    assert journal._thread is None or not journal._thread.is_alive()
+    journal.write(STORY[3])
+    await journal.close()
+    assert journal.stats().written == 2
+
+
 async def test_the_journal_does_not_disturb_the_ledger(store) -> None:
     """Many events beside many claims: all of both arrive."""
     from failsoft.ledger.decide import Go

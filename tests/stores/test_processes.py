@@ -1,5 +1,6 @@
 """Real processes on one file, killed where it hurts: at most one effect for each key, and none forgotten."""
 
+import asyncio
 import random
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from failsoft.ledger.decide import Go, InDoubt, Replay
 from failsoft.stores import open_store
+from failsoft.stores.journal import Journal
 from tests.stores.worker import intent_of
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -81,6 +83,7 @@ def test_what_was_queued_is_written_at_exit(tmp_path: Path) -> None:
 import asyncio, sys
 from failsoft.ledger.records import Settlement
 from failsoft.stores import open_store
+from failsoft.stores.journal import Journal
 from tests.stores.worker import intent_of
 store = open_store(sys.argv[1])
 intent = intent_of(0)
@@ -90,8 +93,6 @@ store.settle_soon(intent.key, intent.owner_token, Settlement(state="succeeded", 
     url = f"sqlite:///{tmp_path}/failsoft.db"
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", code, url], check=True, timeout=15, cwd=root)
-    import asyncio
-
     assert isinstance(asyncio.run(_look(url)), Replay)
 
 
@@ -100,3 +101,27 @@ async def _look(url: str):
     verdict = await store.look(intent_of(0))
     await store.close()
     return verdict
+
+
+def test_the_last_events_are_written_at_exit(tmp_path: Path) -> None:
+    """The journal hands over what it holds before the store lets go."""
+    code = """
+import sys
+from failsoft.core.events import Event, EventName
+from failsoft.stores import open_store
+from failsoft.stores.journal import Journal
+from failsoft.stores.journal import Journal
+journal = Journal(open_store(sys.argv[1]), every_s=60)
+journal.write(Event(name=EventName.CALL_FINISHED, at=1.0, tool="t", call_id="c", run_id="r"))
+"""
+    url = f"sqlite:///{tmp_path}/failsoft.db"
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", code, url], check=True, timeout=15, cwd=root)
+
+    async def runs() -> list[str]:
+        store = open_store(url)
+        found = [run.id for run in await Journal(store).runs()]
+        await store.close()
+        return found
+
+    assert asyncio.run(runs()) == ["r"]

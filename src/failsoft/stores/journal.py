@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import failsoft.stores.writer  # noqa: F401 - what is registered for the exit first, runs last: its flush after this one's
+
 if TYPE_CHECKING:
     from failsoft.core.events import Event
     from failsoft.ledger.entries import AttemptEntry, CallEntry, RunEntry, ToolCounts
@@ -63,7 +65,8 @@ class Journal:
         self._idle = threading.Event()
         self._idle.set()
         self._thread: threading.Thread | None = None
-        atexit.register(_flush_at_exit, weakref.ref(self))
+        self._is_closed = False
+        _alive.add(self)
 
     def __call__(self, event: Event) -> None:
         """The same as `write`: a journal is a sink."""
@@ -88,6 +91,14 @@ class Journal:
             self._hurry.set()
             self._start()
             await asyncio.to_thread(self._idle.wait, _EXIT_WAIT_S)
+
+    async def close(self) -> None:
+        """Write what waits and end the thread; the store stays open. What comes later is written all the same."""
+        self._is_closed = True
+        if self._thread is not None:
+            self._hurry.set()
+            self._start()
+        await self.flush()
 
     async def runs(self, limit: int = 50) -> list[RunEntry]:
         """The newest runs first."""
@@ -136,6 +147,9 @@ class Journal:
             with self._lock:
                 if not self._waiting and not self._something.is_set():
                     self._idle.set()
+                    if self._is_closed:
+                        self._thread = None
+                        return
 
     def _hand_over(self) -> None:
         batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
@@ -159,8 +173,12 @@ def _put(tables: Tables, batch: list[Event]) -> bool:
     return True
 
 
-def _flush_at_exit(journal: weakref.ref[Journal]) -> None:
-    alive = journal()
-    if alive is not None and alive._waiting:
-        alive._hurry.set()
-        alive._idle.wait(_EXIT_WAIT_S)
+_alive: weakref.WeakSet[Journal] = weakref.WeakSet()
+
+
+@atexit.register
+def _flush_at_exit() -> None:
+    for journal in list(_alive):
+        if journal._waiting:
+            journal._hurry.set()
+            journal._idle.wait(_EXIT_WAIT_S)

@@ -70,7 +70,7 @@ class Writer:
         self._last_error: Exception | None = None
         self._is_closed = False
         self._pid = os.getpid()
-        atexit.register(_flush_at_exit, weakref.ref(self))
+        _alive.add(self)
 
     @property
     def is_idle(self) -> bool:
@@ -331,7 +331,11 @@ def _nothing(_: Any) -> None:
     return None
 
 
-def _flush_at_exit(writer: weakref.ref[Writer]) -> None:
-    alive = writer()
-    if alive is not None and alive._pid == os.getpid():
-        alive.flush(_EXIT_WAIT_S)
+_alive: weakref.WeakSet[Writer] = weakref.WeakSet()
+
+
+@atexit.register
+def _flush_at_exit() -> None:
+    for writer in list(_alive):
+        if writer._pid == os.getpid():
+            writer.flush(_EXIT_WAIT_S)
