@@ -158,7 +158,10 @@ def _codes(part: dict[str, Any]) -> list[str]:
         "error",
     ):
         value = part.get(name)
-        if isinstance(value, str) and 0 < len(value) <= 120:
+        # Google's statuses are in capitals; other words there ("aborted", "failed") are states of the service's own.
+        if name == "status" and isinstance(value, str) and not value.isupper():
+            continue
+        if isinstance(value, str) and 0 < len(value) <= 120 and " " not in value:
             # AWS writes `namespace#Code`, RFC 9457 a URI whose last part is the type.
             found.append(
                 re.split(r"[#/]", value)[-1] if not value.startswith("http") else value.rsplit("/", 1)[-1]

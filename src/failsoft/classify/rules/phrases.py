@@ -36,8 +36,10 @@ CONTEXT_OVERFLOW: Final = re.compile(
 )
 _QUOTA = re.compile(
     r"insufficient[ _]quota|exceeded your (?:current|monthly|account) (?:quota|usage|limit)|quota exceeded(?! for)|out of credits?"
-    r"|credit balance|insufficient (?:balance|credits?|funds)|billing|spend(?:ing)?[ _](?:cap|limit)|add (?:more )?credits"
-    r"|payment required|(?:monthly|usage) (?:limit|cap|quota)[^.]{0,30}(?:reached|exceeded)|not enough credits|plan and billing",
+    r"|credit balance is too low|(?:insufficient|not enough) credits?|plan and billing|billing (?:hard |soft )?limit"
+    r"|(?:enable|activate|inactive|disabled) billing|billing (?:account )?(?:is )?(?:not active|disabled|inactive)"
+    r"|spend(?:ing)?[ _](?:cap|limit)[^.]{0,30}(?:reach|exceed|hit)|add (?:more )?credits|payment required"
+    r"|(?:monthly|usage) (?:limit|cap|quota)s?[^.]{0,30}(?:reached|exceeded)|reached your[^.]{0,40}usage limits?",
     re.I,
 )
 _DAY = re.compile(
@@ -57,7 +59,7 @@ _FILTER = re.compile(
 _BUSY = re.compile(r"overloaded|over capacity|at capacity|no capacity|high demand", re.I)
 _LOGIN = re.compile(
     r"api[ _-]?key (?:not valid|expired|is invalid)|invalid (?:x-)?api[ _-]?key|incorrect api key|invalid authentication"
-    r"|(?:password )?authentication failed|login failed|invalid (?:access |bearer )?token|token (?:has )?expired|bad credentials"
+    r"|(?:password )?authentication failed|login failed|invalid (?:access|bearer|auth|refresh|session|api)[ _-]?token|token (?:has |is )?expired|bad credentials"
     r"|not authenticated|unauthenticated|\bunauthorized\b|access denied for user",
     re.I,
 )
@@ -95,13 +97,16 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], Verdict], ...]] = (
     (re.compile(r"connection (?:was )?(?:reset|aborted|closed|lost|terminated|broken)|broken pipe|\bECONNRESET\b|\bEPIPE\b|server disconnected|remote end closed", re.I), verdict(K.NETWORK, "connection_lost")),
     (re.compile(r"no route to host|network is unreachable|\bE(?:HOST|NET)UNREACH\b", re.I), verdict(K.NETWORK, "host_unreachable", POSSIBLE)),
     (re.compile(r"\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|after|while|waiting)|deadline exceeded|\bETIMEDOUT\b", re.I), verdict(K.TIMEOUT, "request_timeout")),
-    (re.compile(r"service (?:is )?(?:temporarily )?unavailable|temporarily unavailable|bad gateway|\boverloaded\b", re.I), verdict(K.UNAVAILABLE)),
+    (re.compile(r"service (?:is )?(?:temporarily )?unavailable|temporarily unavailable|bad gateway|(?:is|currently|server|service|model) overloaded\b", re.I), verdict(K.UNAVAILABLE)),
     (re.compile(r"permission denied|access denied|\bforbidden\b|not authorized|insufficient permissions?", re.I), verdict(K.PERMISSION_DENIED, "forbidden", POSSIBLE)),
 )  # fmt: skip
 
+# A number is a status only where the text says so, or begins with it and goes on like a status line.
 _STATUS = re.compile(
-    r"(?:\bHTTP(?:/\d(?:\.\d)?)?\s*(?:status|error|code)?:?\s*|\bstatus(?:[ _]code)?\s*[:=]?\s*|\b(?:error|response)(?: code)?\s*[:=]\s*"
-    r"|\breturned (?:an? )?|\bgot (?:an? )?|^)([45]\d\d)\b(?![.,]\d|\s*(?:ms|s|seconds|rows|items|bytes|records|files|px)\b)",
+    r"(?:\bHTTP(?:/\d(?:\.\d)?)?\s*(?:status|error|code)?:?\s*|\bstatus(?:[ _]code)?\s*[:=]?\s*|\berror code\s*[:=]\s*"
+    r"|\b(?:returned|got|answered|responded with) (?:an? )?)([45]\d\d)\b(?![.,]\d|\s*(?:ms|s|seconds|rows|items|bytes|records|files|px)\b)"
+    r"|^([45]\d\d)(?=\s*$|\s*[:;,-]\s|\s+(?:from|error|client|server|bad|unauthorized|payment|forbidden|not|method|proxy|request"
+    r"|conflict|gone|unprocessable|too|internal|service|gateway)\b)",
     re.I,
 )
 
@@ -140,4 +145,4 @@ def of_text(text: str) -> Verdict | None:
 def status_in(text: str) -> int | None:
     """An HTTP status that a text names as such."""
     found = _STATUS.search(text[:300])
-    return int(found.group(1)) if found else None
+    return int(found.group(1) or found.group(2)) if found else None
