@@ -14,7 +14,6 @@ from failsoft.core.kinds import Owner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from failsoft.core.calls import Progress
     from failsoft.core.context import CallContext
     from failsoft.harness.live import LiveCall
     from failsoft.harness.plan import Plan
@@ -35,34 +34,48 @@ def admit(call: LiveCall, outer: CallContext | None) -> Plan:
     shared = call.shared
     if shared.closing:
         raise Overloaded("The runtime is shutting down; nothing was started.", reason="shutting_down")
-    if outer is not None and outer.deadline < call.deadline:
-        call.deadline = call.hard_deadline = outer.deadline
-    plan = shared.plans.get(call.name) or _resolve(call, call.name)
-    plan = _read(call, plan, call.arguments)
-    if call.on_progress is not None:
-        call.on_progress = _in_loop(call, call.on_progress)
-    return plan
-
-
-def _read(call: LiveCall, plan: Plan, arguments: Any) -> Plan:
-    """Read the arguments for a plan; a `repeat_call` becomes the call that it names."""
-    call.plan = plan
+    call.plan = plan = shared.plans.get(call.name) or _resolve(call, call.name)
     end = call.started_at + plan.total_s
-    if end < call.deadline:
-        call.deadline = end
-    values, repairs = plan.reader.parse_values(arguments, call.truncated)
+    if end > call.deadline:
+        end = call.deadline
+    if outer is not None and outer.deadline < end:
+        end = call.hard_deadline = outer.deadline
+    call.deadline = end
+    call.values, repairs = plan.reader.parse_values(call.arguments, call.truncated)
     if repairs:
         call.repairs += repairs
         call.notable = True
-    call.values = values
-    if plan.plain:
-        return plan
+    return plan if plan.plain else _complete(call, plan, outer)
+
+
+def _complete(call: LiveCall, plan: Plan, outer: CallContext | None) -> Plan:
+    """The less common parts: roles, injected values, and the built-in that stands for another call.
+
+    Raises:
+        AgentError: As `admit`.
+    """
     if plan.redirects:
-        target = call.shared.plans.get(values["tool"]) or _resolve(call, values["tool"])
-        call.occurrence = values["occurrence"]
-        return _read(call, _checked_target(target), values["arguments"])
-    _complete(call, plan, values)
+        target = call.shared.plans.get(call.values["tool"]) or _resolve(call, call.values["tool"])
+        return _redirect(call, _checked_target(target), outer)
+    if plan.roles and plan.roles.isdisjoint(call.roles):
+        raise PermissionDenied(
+            f"{plan.name} may be called only by: {', '.join(sorted(plan.roles))}.", reason="role_missing"
+        )
+    if plan.context_parameter is not None:
+        call.values[plan.context_parameter] = call
     return plan
+
+
+def _redirect(call: LiveCall, target: Plan, outer: CallContext | None) -> Plan:
+    """Go on as the call that a `repeat_call` names, under its own number."""
+    arguments, call.occurrence = call.values["arguments"], call.values["occurrence"]
+    call.plan = target
+    call.deadline = min(call.hard_deadline, call.started_at + target.total_s)
+    call.values, repairs = target.reader.parse_values(arguments, call.truncated)
+    if repairs:
+        call.repairs += repairs
+        call.notable = True
+    return target if target.plain else _complete(call, target, outer)
 
 
 def _checked_target(target: Plan) -> Plan:
@@ -89,41 +102,6 @@ def _resolve(call: LiveCall, name: str) -> Plan:
         call.repairs += (resolution.repaired,)
         call.notable = True
     return call.shared.plans[resolution.tool.name]
-
-
-def _complete(call: LiveCall, plan: Plan, values: dict[str, Any]) -> None:
-    """Check roles, and fill in what the model does not see."""
-    if plan.roles and plan.roles.isdisjoint(call.roles):
-        raise PermissionDenied(
-            f"{plan.name} may be called only by: {', '.join(sorted(plan.roles))}.", reason="role_missing"
-        )
-    if plan.context_parameter is not None:
-        values[plan.context_parameter] = call
-
-
-def _in_loop(call: LiveCall, listener: Callable[[Progress], object]) -> Callable[[Progress], object]:
-    """The listener, called on the loop of the call whatever thread reports, and never able to break it."""
-    loop = asyncio.get_running_loop()
-
-    def safe(step: Progress) -> None:
-        try:
-            listener(step)
-        except Exception as exc:
-            call.shared.log_once(
-                ("progress", call.plan.name), "the progress listener of %s raised %r", call.plan.name, exc
-            )
-
-    def deliver(step: Progress) -> None:
-        try:
-            here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
-        except RuntimeError:
-            here = None
-        if here is loop:
-            safe(step)
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(safe, step)
-
-    return deliver
 
 
 async def ask_approval(call: LiveCall) -> None:

@@ -35,8 +35,6 @@ class Alarm:
         self.task = task
         self.due = due
         self._cancels_before = task.cancelling()
-        if self.fired:
-            self.fired = False
 
     def fire(self) -> None:
         """Cancel the task, once."""

@@ -168,7 +168,7 @@ def _plan(shared: Shared, tool: Tool[..., Any], policy: EffectivePolicy, runners
     rate = policy.rate.start() if policy.rate is not None else None
     bulkhead = policy.bulkhead.start() if policy.bulkhead is not None else None
     if rate is not None or bulkhead is not None:
-        plan.gates = Gates(rate, bulkhead)
+        plan.gates, plan.waits = Gates(rate, bulkhead), True
     if policy.fallback is not None and policy.fallback.remembers:
         plan.last_good = policy.fallback.start()
     if tool.name == REPEAT_CALL and shared.builtins:

@@ -63,13 +63,9 @@ async def execute(call: LiveCall) -> ToolResult:
         await report_cancelled(call, exc)
         raise
     finally:
-        _leave(token)
-
-
-def _leave(token: object) -> None:
-    try:
-        current_call.reset(token)  # type: ignore[arg-type]
-    except ValueError:
-        # Closed from another context, as when a generator is collected: the value is gone with the context it was in,
-        # and raising here would hide the exception that is on its way.
-        pass
+        try:
+            current_call.reset(token)
+        except ValueError:
+            # Closed from another context, as when a generator is collected: the value went with the context it was in,
+            # and raising here would hide the exception that is on its way.
+            pass

@@ -39,6 +39,7 @@ async def fall_back(call: LiveCall, error: AgentError) -> Any:
         except _NoAnswer:
             continue
         call.degraded_by, call.notable = step.word, True
+        call.ended_at = call.clock.monotonic()
         call.shared.tell(call, EventName.FALLBACK_USED, by=step.word, kind=str(error.kind))
         return value
     raise error

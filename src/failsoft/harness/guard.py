@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from failsoft.harness.live import LiveCall
-    from failsoft.policies import BreakerState
+    from failsoft.policies import BreakerState, RetryBudgetState
 
 __all__ = ["guard"]
 
@@ -50,23 +50,19 @@ async def _with_fallback(call: LiveCall) -> Any:
 async def _attempts(call: LiveCall) -> Any:
     """Attempt after attempt, until one succeeds or the policies say stop."""
     plan, now, error = call.plan, call.started_at, None
+    monotonic = call.shared.monotonic
     breaker = plan.breaker if plan.breakers is None else plan.breaker_for(call.values, now)
     if plan.budget is not None:
-        plan.budget.deposit(now)
-        if call.run is not None and call.run.retry_budget is not None:
-            call.run.retry_budget.deposit(now)
+        _deposit(call, plan.budget, now)
     while True:
         if breaker is not None:
             call.permit = breaker.admit(now)
             if not call.permit:
                 raise _refused(call, breaker, now, error)
         try:
-            if plan.gates is not None:
-                await plan.gates.enter(call)
-                now = call.shared.monotonic()
-            if call.claim is not None and not call.claim.begun:
-                await begin(call)
-                now = call.shared.monotonic()
+            if plan.waits:
+                await _wait_and_claim(call)
+                now = monotonic()
             call.attempt += 1
             value = await invoke(call, now)
         except plan.passing:
@@ -78,15 +74,31 @@ async def _attempts(call: LiveCall) -> Any:
             _let_go(call, breaker)
             raise
         else:
-            end = call.shared.monotonic()
+            call.ended_at = end = monotonic()
             if breaker is not None:
                 breaker.success(call.permit, end - now, end)
             if end > call.due:  # it never suspended, or swallowed its cancel: a value that came is a value
                 call.late = call.notable = True
-            if call.slot is not None:
+            if plan.waits:
                 call.release()
             return value
         now = await _after_failure(call, breaker, error, now)
+
+
+def _deposit(call: LiveCall, budget: RetryBudgetState, now: float) -> None:
+    """Pay for the call into the budgets that its retries would be taken from."""
+    budget.deposit(now)
+    run = call.run
+    if run is not None and run.retry_budget is not None:
+        run.retry_budget.deposit(now)
+
+
+async def _wait_and_claim(call: LiveCall) -> None:
+    """The last steps before a body: a turn and a place, then the intent, written once for all attempts."""
+    if call.plan.gates is not None:
+        await call.plan.gates.enter(call)
+    if call.claim is not None and not call.claim.begun:
+        await begin(call)
 
 
 async def _after_failure(
@@ -99,6 +111,7 @@ async def _after_failure(
     """
     now = call.shared.monotonic()
     call.tries += 1
+    call.fired = False
     if breaker is not None:
         _count(call, breaker, error, began, now)
     call.release()

@@ -13,6 +13,7 @@ from failsoft.harness.batch import run_batch, with_unique_ids
 from failsoft.harness.builder import build
 from failsoft.harness.executor import execute
 from failsoft.harness.live import LiveCall
+from failsoft.harness.progress import delivered_in_loop
 from failsoft.harness.report import failure_result
 from failsoft.harness.run import Run
 from failsoft.harness.sync_door import run_sync
@@ -162,7 +163,9 @@ class Harness:
         if approved or truncated or on_progress is not None or key is not None or occurrence != 1:
             if occurrence < 1:
                 raise UsageError(f"occurrence counts from 1, got {occurrence!r}")
-            call.approved, call.truncated, call.on_progress = approved, truncated, on_progress
+            call.approved, call.truncated = approved, truncated
+            if on_progress is not None:
+                call.on_progress = delivered_in_loop(call, on_progress)
             call.key, call.occurrence = key, occurrence
         return await execute(call)
 

@@ -68,21 +68,22 @@ async def _guarded(call: LiveCall, disarm: Callable[[Alarm], object]) -> Any:
             else:
                 job = runner.start(plan.body, call.values, call)
                 value = await job
-            if plan.awaits and inspect.isawaitable(value):
-                value = await value
+                if plan.awaits and inspect.isawaitable(value):
+                    value = await value
         finally:
             disarm(call)
-            if call.fired:
+            fired = call.fired
+            if fired:
                 call.settle()
     except asyncio.CancelledError as exc:
         return await _cancelled(call, job, exc)
     except Exception as exc:
-        call.started = job is None or job.started
-        if call.fired and not isinstance(exc, AgentError):
+        call.started = job.started if job is not None else runner is None
+        if fired and not isinstance(exc, AgentError):
             raise _timeout(call) from exc  # what the body's cleanup raised after our cancel
         raise
     call.started = True
-    if call.fired:
+    if fired:
         _swallowed(call)
     return value if plan.accept is None else _accepted(call, value)
 

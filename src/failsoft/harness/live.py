@@ -9,7 +9,7 @@ from failsoft.core.context import CallContext
 from failsoft.harness.alarms import Alarm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from failsoft.core.calls import Repair
     from failsoft.core.clock import Clock
@@ -27,7 +27,8 @@ class LiveCall(CallContext, Alarm):
     """All state of one call; dies with it. Class-level values are what a plain call never has to set."""
 
     plan: Plan
-    values: Mapping[str, Any]
+    values: dict[str, Any]
+    ended_at: float
     run: Run | None = None
     roles: frozenset[str] = frozenset()
     approved: bool = False

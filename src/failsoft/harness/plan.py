@@ -72,6 +72,7 @@ class Plan:
         "timeout",
         "tool",
         "total_s",
+        "waits",
         "yields",
     )
 
@@ -107,6 +108,7 @@ class Plan:
         self.revive: Callable[[Any], Any] | None = None
         self.last_good: LastGoodState | None = None
         self.redirects = False
+        self.waits = self.claims
         self.passing: tuple[type[BaseException], ...] = ()
         # The hot path asks one question instead of four.
         self.quiet = not self.claims and not (policy.fallback is not None and policy.fallback.remembers)

@@ -38,7 +38,7 @@ log = logging.getLogger("failsoft")
 def report_plainly(call: LiveCall, value: Any) -> ToolResult:
     """The result of a call whose value needs no ledger and no memory; text that may be cut is rendered on demand."""
     shared = call.shared
-    duration_s = shared.monotonic() - call.started_at
+    duration_s = call.ended_at - call.started_at
     if call.notable:
         result: ToolResult = _notable(call, value, duration_s)
     else:
