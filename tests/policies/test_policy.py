@@ -1,12 +1,15 @@
 """Layers of policies, what holds in the end, and policies from plain data."""
 
 import copy
+import importlib
 import json
-from dataclasses import FrozenInstanceError, fields
+import pkgutil
+from dataclasses import FrozenInstanceError, fields, is_dataclass
 from typing import Any
 
 import pytest
 
+from failsoft import policies
 from failsoft.core.annotations import Standing
 from failsoft.core.errors import UsageError
 from failsoft.policies import (
@@ -14,6 +17,7 @@ from failsoft.policies import (
     UNSET,
     Breaker,
     Bulkhead,
+    EffectivePolicy,
     Fallback,
     Isolation,
     Output,
@@ -262,9 +266,22 @@ def test_wrong_data_is_refused_with_its_place(values: dict[str, Any], said: str 
         Policy.from_mapping([1])  # type: ignore[arg-type]
 
 
+def test_records_are_frozen_and_slotted() -> None:
+    """No record of this room can be changed or given a field that it does not have."""
+    seen = set()
+    for info in pkgutil.iter_modules(policies.__path__):
+        module = importlib.import_module(f"failsoft.policies.{info.name}")
+        for record in vars(module).values():
+            if is_dataclass(record) and isinstance(record, type) and record.__module__ == module.__name__:
+                seen.add(record.__name__)
+                assert record.__dataclass_params__.frozen, record  # type: ignore[attr-defined]
+                assert "__slots__" in vars(record), record
+    assert {"Breaker", "UseTool", "Reservation", "EffectivePolicy", "Page"} <= seen
+
+
 def test_records_are_keyword_only() -> None:
     """Options are named, so that fields can be added; what has one obvious number takes it plainly."""
-    for record in (Timeout, Retry, RetryBudget, Breaker, Output, Policy, Fallback):
+    for record in (Timeout, Retry, RetryBudget, Breaker, Output, Policy, Fallback, EffectivePolicy):
         with pytest.raises(TypeError):
             record(1)  # type: ignore[operator]
         assert fields(record)

@@ -179,6 +179,8 @@ def test_a_changed_copy_keeps_the_overrides_apart() -> None:
     assert options.of_kind("rate_limited").max_attempts == 7
     assert options == Retry(max_attempts=7)
     assert hash(options) == hash(Retry(max_attempts=7))
+    assert hash(Retry(per_kind={"network": {"base_s": 2}}, on=["network"]))
+    assert repr(Retry()).count("Retry") == 1
     assert copy.deepcopy(options) is options
 
 

@@ -25,6 +25,8 @@ def test_what_is_not_given_follows_what_is() -> None:
     assert Timeout(attempt_s=3).total_s == 60
     assert Timeout(total_s=10).attempt_s == 10
     assert Timeout(attempt_s=(50, 20)).total_s == 100
+    limits = Timeout(attempt_s=10, total_s=10, idle_s=10)
+    assert (limits.attempt_s, limits.total_s, limits.idle_s) == (10, 10, 10)
 
 
 def test_attempts_get_their_own_limits_within_what_is_left() -> None:
