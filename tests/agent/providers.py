@@ -35,4 +35,4 @@ async def provider(api: str, script: Any, **options: Any) -> AsyncIterator[tuple
             yield server, client
         finally:
             await client.aclose()
-        assert server.refused == []
+        assert server.refused == [], server.refused

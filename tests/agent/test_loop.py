@@ -10,12 +10,12 @@ from pydantic import BaseModel
 
 from failsoft.agent import Agent, CallableClient, Limits, interrupted_outcome
 from failsoft.agent.validity import problems
-from failsoft.core.errors import ModelError, RateLimited, UsageError
+from failsoft.core.errors import ModelError, RateLimited, Unavailable, UsageError
 from failsoft.core.turns import ModelTurn
 from failsoft.harness.harness import Harness
 from failsoft.policies import Retry
 from failsoft.testing.clients import ScriptedClient, ask, say
-from failsoft.testing.clock import run_virtual
+from failsoft.testing.clock import VirtualClock, run_virtual
 from failsoft.tools import tool
 
 ran: list[object] = []
@@ -221,7 +221,7 @@ async def test_the_wrong_parts_can_be_left_out_of_the_complaint():
 async def test_repeated_errors_are_cut_to_one_line_once_they_grow_too_long():
     """The last of each failure stays in full, earlier ones are one line, and pairs stay intact."""
     turns = [[("add", {"a": n, "b": "x"})] for n in range(8)]
-    outcome, client = await run([*turns, "done"], limits=Limits(error_chars=1500))
+    outcome, client = await run([*turns, "done"], limits=Limits(error_chars_per_run=1500))
     replies = [
         block["content"]
         for message in client.requests[-1].messages
@@ -233,6 +233,43 @@ async def test_repeated_errors_are_cut_to_one_line_once_they_grow_too_long():
     assert sum(map(len, replies)) < 2500
     assert json.loads(replies[-1])["error"] == "invalid_argument"
     assert outcome.stop_reason == "finished"
+
+
+async def test_a_tool_that_is_down_is_told_once_and_so_is_its_return():
+    """The model reads once that a tool is down, and once that it may be tried again."""
+    down = [True]
+
+    @tool(read_only=True, retry=None)
+    async def shaky(n: int) -> str:
+        """Sometimes there."""
+        if down[0]:
+            raise Unavailable("gone")
+        return f"ok {n}"
+
+    clock = VirtualClock()
+
+    def later(messages):
+        clock.advance(40)
+        down[0] = False
+        return [("shaky", {"n": 9})]
+
+    turns = [[("shaky", {"n": n})] for n in range(8)]
+    client = ScriptedClient([*turns, later, "done"])
+    async with Harness([shaky], store="memory", clock=clock) as harness:
+        outcome = await Agent(client, harness, limits=Limits(max_errors=50)).run("go")
+    told = json.dumps(outcome.messages)
+    assert told.count("shaky is down") == 1
+    assert told.count("shaky works again") + told.count("shaky was down; it may be tried") == 1
+
+
+async def test_the_text_of_different_errors_is_bounded_too():
+    """Errors that are all different are cut from the oldest on; the last stays in full."""
+    turns = [[("add", {"a": n, "b": "x", f"extra{n}": "y" * 50})] for n in range(8)]
+    _, client = await run([*turns, "done"], limits=Limits(error_chars_per_run=1500))
+    replies = [m["content"][0]["content"] for m in client.requests[-1].messages[2::2]]
+    assert len(replies) == 8
+    assert sum(map(len, replies)) < 2600
+    assert json.loads(replies[-1])["error"] == "invalid_argument"
 
 
 async def test_early_messages_stay_the_same_within_a_run():
@@ -277,6 +314,31 @@ async def test_a_function_can_be_the_model():
     async with Harness([add], store="memory") as harness:
         outcome = await Agent(CallableClient(model), harness).run("go")
     assert outcome.text == "It is 3."
+
+
+async def test_an_endpoint_that_still_writes_function_call_is_understood():
+    """The one call of the old form is run and answered like one of the present form."""
+    old = {
+        "role": "assistant",
+        "content": None,
+        "function_call": {"name": "add", "arguments": '{"a": 1, "b": 2}'},
+    }
+    async with Harness([add], store="memory") as harness:
+        model = CallableClient(lambda request: "3" if len(request.messages) > 1 else {**old})
+        outcome = await Agent(model, harness).run("go")
+    assert outcome.text == "3"
+    assert problems("openai", outcome.messages) == []
+
+
+async def test_a_turn_that_cannot_be_sent_back_ends_the_run():
+    """A client of one's own that gives calls without a message for them is told apart from the caller's mistakes."""
+    broken = ModelTurn(
+        messages=({"role": "assistant", "content": [{"type": "text", "text": "x"}]},),
+        calls=ask(("add", {"a": 1, "b": 2})).calls,
+    )
+    outcome, _ = await run([broken])
+    assert outcome.stop_reason == "model_error"
+    assert outcome.errors[-1].reason == "malformed_turn"
 
 
 async def test_a_stream_that_is_closed_early_cancels_its_run():

@@ -42,6 +42,7 @@ async def answer_calls(task: Task, turn: ModelTurn) -> None:
     notes = await ask_approvals(task, calls)
     ran = [task.pending[c.id] for c, ruling in zip(calls, rulings, strict=True) if ruling.action == "run"]
     lesson = task.watch.learn(ran)
+    notes += task.health.learn(ran)
     if lesson.stop is not None:
         question = f"There is no tool {calls[-1].name!r}. The tools are: {', '.join(task.watch.tool_names()) or 'none'}."
         answer = await escalate(task, lesson.stop, question, calls[-1])

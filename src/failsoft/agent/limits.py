@@ -25,7 +25,7 @@ class Limits:
             Default 3. Tools with `poll=True` and results that change are no stall.
         output_repairs: How often a structured answer that does not fit, an empty turn or a cut-off answer is asked
             for again. Default 2.
-        error_chars: Characters of error text in the history before repeated errors are cut to one line. Default 12,000.
+        error_chars_per_run: Characters of error text in the history before repeated errors are cut to one line. Default 12,000.
         wall_s: Seconds for the whole run. Default no limit.
         tokens: Tokens for the whole run, as the provider counts them. Default no limit.
 
@@ -40,7 +40,7 @@ class Limits:
     unknown_tool_calls: int = 2
     stall_repeats: int = 3
     output_repairs: int = 2
-    error_chars: int = 12_000
+    error_chars_per_run: int = 12_000
     wall_s: float | None = None
     tokens: int | None = None
 
@@ -53,7 +53,7 @@ class Limits:
                 continue
             if field.name == "tokens" and value is None:
                 continue
-            lowest = 0 if field.name in ("output_repairs", "error_chars") else 1
+            lowest = 0 if field.name in ("output_repairs", "error_chars_per_run") else 1
             if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
                 raise UsageError(f"Limits.{field.name} must be a whole number >= {lowest}, got {value!r}")
 

@@ -19,8 +19,9 @@ from failsoft.agent.subagents import current_task
 from failsoft.agent.task import Stop, Task
 from failsoft.agent.transcript import Turned
 from failsoft.agent.validity import problems
-from failsoft.core.errors import AgentError, UsageError
+from failsoft.core.errors import AgentError, ModelError, UsageError
 from failsoft.core.events import EventName
+from failsoft.core.kinds import Effect
 from failsoft.core.turns import TurnEnd
 from failsoft.harness.batch import with_unique_ids
 
@@ -119,12 +120,9 @@ async def _next_turn(task: Task) -> ModelTurn:
         Stop: No turn, time or tokens are left, or the model cannot be asked.
     """
     _check_budgets(task)
-    task.transcript.compact(task.limits.error_chars)
+    task.transcript.compact(task.limits.error_chars_per_run)
     request = task.request()
-    wrong = problems(request.dialect, request.messages)
-    if wrong:
-        hint = "hint: hand in whole conversations, every call with its result"
-        raise UsageError(f"the provider would refuse this conversation: {'; '.join(wrong[:3])}\n\n{hint}")
+    _check_conversation(task, problems(request.dialect, request.messages))
     task.tell(EventName.TURN_STARTED, turn=task.turns + 1)
     try:
         turn = _with_ids(await task.asker.ask(request, task.remaining_s))
@@ -138,6 +136,22 @@ async def _next_turn(task: Task) -> ModelTurn:
         task.transcript.add(Turned(turn))
     task.tell(EventName.TURN_FINISHED, turn=task.turns, end=str(turn.end), calls=len(turn.calls))
     return turn
+
+
+def _check_conversation(task: Task, wrong: list[str]) -> None:
+    """Send nothing that the provider would refuse.
+
+    Raises:
+        UsageError: The conversation that was handed in is none.
+        Stop: A client let something through that cannot be sent back.
+    """
+    if not wrong:
+        return
+    told = f"the provider would refuse this conversation: {'; '.join(wrong[:3])}"
+    if task.turns == 0:
+        raise UsageError(f"{told}\n\nhint: hand in whole conversations, every call with its result")
+    task.model_errors.append(ModelError(told, reason="malformed_turn", effect=Effect.NONE))
+    raise Stop(StopReason.MODEL_ERROR, "The model's answer cannot be sent back.")
 
 
 def _check_budgets(task: Task) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from failsoft.agent.health import Health
 from failsoft.agent.outcome import Outcome, StopReason, distinct_errors
 from failsoft.agent.transcript import Said, Transcript, Turned
 from failsoft.core.events import LEVELS, Event, EventName
@@ -86,8 +87,10 @@ class Task:
     tools: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     started_at: float = 0.0
     max_turns: int = 0
+    health: Health = field(init=False)
 
     def __post_init__(self) -> None:
+        self.health = Health(self.clock.monotonic)
         self.started_at = self.clock.monotonic()
         self.max_turns = self.limits.max_turns
 

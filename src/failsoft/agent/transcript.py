@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from failsoft.agent import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from failsoft.core.calls import ToolCall
     from failsoft.core.results import Content, ToolResult
@@ -101,54 +101,65 @@ class Transcript:
         view.catch_up(self.entries)
         return list(view.messages)
 
-    def compact(self, max_error_chars: int) -> bool:
-        """Cut repeated errors to one line where error text has outgrown its bound; the last of each stays in full.
+    def compact(self, max_chars: int) -> bool:
+        """Keep the text of errors within a bound: repeated ones are cut to one line, then the oldest of the others.
 
+        The last of each failure stays in full as long as there is room, the very last one always.
         Not done turn by turn: each change of an early message costs the provider's prompt cache.
 
         Returns:
             Whether anything changed.
         """
-        if self._error_chars() <= max_error_chars:
+        if self._error_chars() <= max_chars:
             return False
+        errors = [(index, place) for index, place, _ in self._errors()]
+        before = list(self.entries)
         seen: set[tuple[str, str]] = set()
-        changed = False
-        for index in range(len(self.entries) - 1, -1, -1):
-            entry = self.entries[index]
-            if isinstance(entry, Answered):
-                replies = tuple(_cut(reply, seen) for reply in reversed(entry.replies))[::-1]
-                if replies != entry.replies:
-                    self.entries[index] = replace(entry, replies=replies)
-                    changed = True
+        for index, place in reversed(errors):
+            reply = self._reply(index, place)
+            key = (reply.call.name, reply.gist)
+            if key in seen:
+                self._cut(index, place)
+            seen.add(key)
+        for index, place in errors[:-1]:
+            if self._error_chars() <= max_chars:
+                break
+            self._cut(index, place)
+        changed = self.entries != before
         if changed:
             self._views.clear()
         return changed
 
-    def _error_chars(self) -> int:
-        return sum(
-            len(reply.content)
-            for entry in self.entries
-            if isinstance(entry, Answered)
-            for reply in entry.replies
-            if not reply.ok and isinstance(reply.content, str)
+    def _errors(self) -> Iterator[tuple[int, int, Reply]]:
+        for index, entry in enumerate(self.entries):
+            if isinstance(entry, Answered):
+                for place, reply in enumerate(entry.replies):
+                    if not reply.ok and isinstance(reply.content, str) and len(reply.content) > _ONE_LINE:
+                        yield index, place, reply
+
+    def _reply(self, index: int, place: int) -> Reply:
+        entry = self.entries[index]
+        assert isinstance(entry, Answered)
+        return entry.replies[place]
+
+    def _cut(self, index: int, place: int) -> None:
+        entry = self.entries[index]
+        assert isinstance(entry, Answered)
+        replies = list(entry.replies)
+        gist = replies[place].gist or "an error"
+        replies[place] = replace(
+            replies[place], content=f"Failed: {gist}. (Shortened: an earlier failure.)"[:_ONE_LINE]
         )
+        self.entries[index] = replace(entry, replies=tuple(replies))
+
+    def _error_chars(self) -> int:
+        return sum(len(reply.content) for _, _, reply in self._errors())
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def __repr__(self) -> str:
         return f"Transcript({len(self.entries)} entries)"
-
-
-def _cut(reply: Reply, seen: set[tuple[str, str]]) -> Reply:
-    if reply.ok or not isinstance(reply.content, str):
-        return reply
-    key = (reply.call.name, reply.gist)
-    if key not in seen:
-        seen.add(key)
-        return reply
-    line = f"Failed: {reply.gist}. The same failure again later is told in full."
-    return reply if len(reply.content) <= _ONE_LINE else replace(reply, content=line)
 
 
 class _View:

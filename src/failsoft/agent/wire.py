@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from failsoft.core.errors import UsageError
 from failsoft.tools.dialects import to_messages
+from failsoft.tools.names import safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ def answered(dialect: str, replies: Sequence[Reply], note: str) -> list[dict[str
 
 def spoken(dialect: str, turn: ModelTurn) -> list[dict[str, Any]]:
     """A turn that another provider's model wrote: its text and its calls, without what only that provider reads."""
-    calls = [portable(call) for call in turn.calls]
+    calls = [replace(portable(call), name=safe_name(call.name)) for call in turn.calls]
     if dialect == "anthropic":
         blocks: list[dict[str, Any]] = [{"type": "text", "text": turn.text}] if turn.text else []
         blocks += [

@@ -65,6 +65,10 @@ class ChatServer(ModelServer):
         want(calls or message.get("content"), f"messages[{number}]: content is required")
         for call in calls or ():
             want(call.get("type") == "function", f"messages[{number}]: tool call type")
+            want(
+                _NAME.match(call["function"]["name"]),
+                f"messages[{number}]: name {call['function']['name']!r}",
+            )
             if self.strict_json:
                 _json_object(call["function"]["arguments"])
         ids = [call["id"] for call in calls or ()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from openai.types.responses import FunctionToolParam, ResponseInputItemParam
@@ -11,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from tests.agent.servers.base import Line, ModelServer, Refused, sse, want
 
 _ITEM: TypeAdapter[Any] = TypeAdapter(ResponseInputItemParam)
+_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 _TOOL: TypeAdapter[Any] = TypeAdapter(FunctionToolParam)
 
 
@@ -36,6 +38,7 @@ class ResponsesServer(ModelServer):
             _typed(_ITEM, item, where)
         want(None not in item.values(), f"{where}: null is not of the expected type")
         if kind == "function_call":
+            want(_NAME.match(item["name"]), f"{where}: name {item['name']!r}")
             want(item["call_id"] and item["call_id"] not in waiting, f"{where}: call_id {item['call_id']!r}")
             return [*waiting, item["call_id"]]
         if kind == "function_call_output":

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from failsoft.agent.clients._sdk import cut_answer, unreadable_answer
 from failsoft.core.turns import ModelTurn, TurnEnd, Usage
 from failsoft.tools.dialects import calls_from
+from failsoft.tools.names import safe_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+    from failsoft.core.calls import ToolCall
     from failsoft.core.turns import ModelRequest
 
 __all__ = ["gathered", "parameters_of", "turn_of"]
@@ -59,6 +61,10 @@ def turn_of(completion: Mapping[str, Any]) -> ModelTurn:
         raise unreadable_answer()
     message = _sendable(message)
     calls = tuple(calls_from("openai", {**choice, "message": message}))
+    if calls:
+        message["tool_calls"] = [
+            _named(call) for call in message.get("tool_calls") or _from_old(message, calls)
+        ]
     refusal = message.get("refusal") or ""
     end = _ENDS.get(str(choice.get("finish_reason")), TurnEnd.CALLS if calls else TurnEnd.FINISHED)
     return ModelTurn(
@@ -83,6 +89,21 @@ def _sendable(message: Mapping[str, Any]) -> dict[str, Any]:
             {"type": "function", **call} for call in made["tool_calls"] if isinstance(call, dict)
         ]
     return made
+
+
+def _from_old(message: dict[str, Any], calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    """The one call of an endpoint that still writes `function_call`, as it is written now: results need its id."""
+    old = message.pop("function_call", None) or {}
+    return [{"id": call.id, "type": "function", "function": {**old}} for call in calls]
+
+
+def _named(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A call whose name the API takes back: made-up names may hold anything."""
+    function = call.get("function")
+    name = str(function.get("name") or "") if isinstance(function, dict) else ""
+    if not isinstance(function, dict) or safe_name(name) == name:
+        return call
+    return {**call, "function": {**function, "name": safe_name(name)}}
 
 
 def _text(content: Any) -> str:

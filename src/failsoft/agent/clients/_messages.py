@@ -7,6 +7,7 @@ from typing import Any
 from failsoft.agent.clients._sdk import unreadable_answer
 from failsoft.core.turns import ModelTurn, TurnEnd, Usage
 from failsoft.tools.dialects import calls_from
+from failsoft.tools.names import safe_name
 
 __all__ = ["turn_of"]
 
@@ -36,6 +37,7 @@ def turn_of(message: dict[str, Any]) -> ModelTurn:
     ]
     message = {**message, "content": blocks}
     calls = tuple(calls_from("anthropic", message))
+    blocks = [_sendable(block) for block in blocks]
     word = str(message.get("stop_reason"))
     details = message.get("stop_details") or {}
     return ModelTurn(
@@ -49,6 +51,18 @@ def turn_of(message: dict[str, Any]) -> ModelTurn:
         detail=str(details.get("explanation") or "") if isinstance(details, dict) else "",
         raw=message,
     )
+
+
+def _sendable(block: Any) -> Any:
+    """A call that the API would not take back, in a form that it takes; the call itself is read as it was sent."""
+    if not isinstance(block, dict) or block.get("type") != "tool_use":
+        return block
+    given, name = block.get("input"), str(block.get("name") or "")
+    if isinstance(given, dict) and safe_name(name) == name:
+        return block
+    if not isinstance(given, dict):
+        given = {} if given in (None, "") else {"unreadable_arguments": given}
+    return {**block, "name": safe_name(name), "input": given}
 
 
 def _usage(given: dict[str, Any]) -> Usage:

@@ -8,6 +8,7 @@ from failsoft.agent.clients._sdk import cut_answer, unreadable_answer
 from failsoft.classify import classify_response
 from failsoft.core.turns import ModelTurn, TurnEnd, Usage
 from failsoft.tools.dialects import calls_from
+from failsoft.tools.names import safe_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -46,6 +47,9 @@ def turn_of(response: Mapping[str, Any]) -> ModelTurn:
     # The API takes its own items back, but not the empty fields in them.
     items = [{k: v for k, v in item.items() if v is not None} for item in output if isinstance(item, dict)]
     calls = tuple(calls_from("openai-responses", {**response, "output": items}))
+    for item in items:
+        if item.get("type") == "function_call":  # the API does not take back every name that a model makes up
+            item["name"] = safe_name(str(item.get("name") or ""))
     text, refusal = _said(items)
     return ModelTurn(
         messages=tuple(items),
