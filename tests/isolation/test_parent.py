@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -32,7 +31,7 @@ async def main():
     await runner.start(bodies.add, {"a": 1}, call)
     jobs = [runner.start(bodies.forks, {"path": sys.argv[1], "leave_group": True}, call),
             runner.start(bodies.swallows, {}, call)]
-    while not os.path.exists(sys.argv[1]):
+    while not (os.path.exists(sys.argv[1]) and all(job.started for job in jobs)):
         await asyncio.sleep(0.01)
     stats = runner.stats()
     print(stats.supervisor_pid, *stats.pids, flush=True)
@@ -72,15 +71,15 @@ def test_nothing_outlives_the_parent(pids, end):
         text=True,
         env=environment(),
     )
-    assert parent.stdout is not None
-    processes = [int(pid) for pid in parent.stdout.readline().split()]
-    parent.stdout.close()
-    assert len(processes) >= 3
-    grandchild = written_pid(pids)
-    if end.startswith("await"):
-        assert is_alive(grandchild)
-        os.kill(parent.pid, signal.SIGKILL)
-    parent.wait(10)
+    try:
+        processes = [int(pid) for pid in (parent.stdout or sys.stdin).readline().split()]
+        assert len(processes) >= 3
+        grandchild = written_pid(pids)
+        if not end.startswith("await"):
+            parent.wait(10)
+    finally:
+        parent.kill()
+        parent.communicate()
     until = time.monotonic() + 2
     while time.monotonic() < until and any(map(is_alive, [*processes, grandchild])):
         time.sleep(0.01)
