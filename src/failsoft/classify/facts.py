@@ -24,11 +24,13 @@ def answer_of(exc: BaseException, method: str | None = None) -> Answer | None:
     response = _get(exc, "response")
     if response is None:
         response = _get(exc, "raw_response")
-    status = _status(exc)
     if isinstance(response, dict) and "ResponseMetadata" in response:
         return _of_aws(response, method)
-    if response is not None and (status is None or not 300 <= status < 600):
-        status = _status(response) or status
+    status = _get(response, "status_code")
+    if not isinstance(status, int) or not 300 <= status < 600:
+        status = _status(exc)
+        if response is not None and (status is None or not 300 <= status < 600):
+            status = _status(response) or status
     body = _body_of(exc, response)
     if status is None and not isinstance(body, dict):
         return None

@@ -22,7 +22,7 @@ from .headers import lower_headers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["NO_HINT", "Hint", "duration_s", "retry_after"]
+__all__ = ["NO_HINT", "Hint", "duration_s", "hint_of", "retry_after"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,18 @@ def retry_after(
     fields = lower_headers(headers)
     if exc is not None:
         fields = {**_trailers(exc), **fields}
+    return hint_of(fields, body, now, exc=exc, resets=resets)
+
+
+def hint_of(
+    fields: Mapping[str, str],
+    body: Any,
+    now: datetime | None,
+    *,
+    exc: BaseException | None = None,
+    resets: bool = True,
+) -> Hint:
+    """The same for headers whose names are in lower case already."""
     moment = _utc(now)
     should = _should_retry(fields)
     for read in (_from_headers, *((_from_resets,) if resets else ())):
@@ -177,9 +189,9 @@ def _should_retry(fields: Mapping[str, str]) -> bool | None:
 
 
 def _from_resets(fields: Mapping[str, str], now: datetime) -> float | None:
-    waits = [wait for wait, spent in _windows(fields, now) if spent is not False]
-    certain = [wait for wait, spent in _windows(fields, now) if spent]
-    return max(certain or waits, default=None)
+    windows = list(_windows(fields, now))
+    certain = [wait for wait, spent in windows if spent]
+    return max(certain or [wait for wait, spent in windows if spent is None], default=None)
 
 
 def _windows(fields: Mapping[str, str], now: datetime) -> Iterator[tuple[float, bool | None]]:
@@ -190,7 +202,7 @@ def _windows(fields: Mapping[str, str], now: datetime) -> Iterator[tuple[float, 
             if wait is not None:
                 left = _number(fields.get(name.replace("-reset", "-remaining").replace("-after", "")))
                 yield wait, None if left is None else left < 1
-    said = dict(_IETF.findall(fields.get("ratelimit", "")))
+    said = dict(_IETF.findall(fields["ratelimit"])) if "ratelimit" in fields else {}
     wait = _number(said.get("t", said.get("reset")))
     if wait is not None:
         left = _number(said.get("r", said.get("remaining")))
@@ -230,8 +242,8 @@ def _from_exception(exc: BaseException | None) -> float | None:
 
 
 def _from_body(body: Any) -> float | None:
-    if isinstance(body, str):
-        return _from_words(body)
+    if body is None or isinstance(body, str):
+        return _from_words(body) if body else None
     for node in _nodes(body):
         for name, read in _BODY_FIELDS.items():
             wait = read(node.get(name))

@@ -16,7 +16,7 @@ from failsoft.core.kinds import Effect, ErrorKind
 
 from .body import BodyFacts, parse_body, read_body
 from .headers import lower_headers
-from .hints import retry_after
+from .hints import hint_of
 from .rules.agents import json_rpc
 from .rules.codes import general, specific
 from .rules.phrases import of_answer
@@ -134,7 +134,7 @@ def _passes(words: Verdict, status: int | None, answer: Answer) -> bool:
     """Whether a quota that the words name comes back soon: Gemini says "current quota" of its limits per minute."""
     if status != 429 or words.reason != "quota_exhausted":
         return False
-    return retry_after(None, answer.body, resets=False).retry_after_s is not None
+    return hint_of({}, answer.body, None, resets=False).retry_after_s is not None
 
 
 def _ruled(found: Verdict, answer: Answer) -> Verdict:
@@ -167,7 +167,7 @@ def _with_words(judged: Verdict, answer: Answer, facts: BodyFacts) -> Verdict:
 
 def _with_hint(judged: Verdict, answer: Answer, now: datetime | None) -> Verdict:
     limited = judged.kind == ErrorKind.RATE_LIMITED
-    hint = retry_after(answer.headers, answer.body, now=now, resets=limited)
+    hint = hint_of(answer.headers, answer.body, now, resets=limited)
     settled = judged.kind in (ErrorKind.QUOTA_EXHAUSTED, ErrorKind.MODEL_ERROR) and hint.should_retry
     if hint.should_retry is not None and hint.should_retry != judged.retryable and not settled:
         judged = judged.but(retryable=hint.should_retry)

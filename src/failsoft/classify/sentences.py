@@ -49,9 +49,9 @@ REASONS: Final[dict[str, str]] = {
     "smtp_refused": "The mail server refused.",
     # the service said so
     "rate_limited": "Too many requests in a short time.",
-    "quota_exhausted": "The account has no quota left; waiting a little will not help.",
-    "daily_quota": "The quota of the day is used up; waiting a little will not help.",
-    "payment_required": "The account has to be paid or topped up first; waiting will not help.",
+    "quota_exhausted": "The account has no quota left.",
+    "daily_quota": "The quota of the day is used up.",
+    "payment_required": "The account has to be paid or topped up first.",
     "storage_full": "There is no storage left.",
     "disk_full": "There is no space left on the disk.",
     "overloaded": "The service is overloaded right now.",

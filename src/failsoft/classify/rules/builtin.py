@@ -124,9 +124,8 @@ ROWS = (
     row("http.client.HTTPException", K.NETWORK, "bad_protocol"),
     row("asyncio.IncompleteReadError", K.NETWORK, "connection_lost"),
     row("asyncio.LimitOverrunError", K.INVALID_OUTPUT, "too_large", POSSIBLE),
-    row("EOFError", K.NETWORK, "connection_closed", weak=True),
     # time
-    row("TimeoutError", K.TIMEOUT, "request_timeout"),
+    row("TimeoutError multiprocessing.TimeoutError", K.TIMEOUT, "request_timeout"),
     row("subprocess.TimeoutExpired", K.TIMEOUT, "process_timeout"),
     # cancelled
     row("asyncio.CancelledError concurrent.futures.CancelledError", K.CANCELLED),
@@ -146,7 +145,7 @@ ROWS = (
     row("concurrent.futures.BrokenExecutor", K.INTERNAL, "worker_died"),
     row("concurrent.futures.InvalidStateError asyncio.InvalidStateError", K.INTERNAL, "invalid_state"),
     row("asyncio.QueueFull queue.Full", K.OVERLOADED, "queue_full"),
-    row("asyncio.QueueEmpty queue.Empty", K.UNAVAILABLE, "queue_empty", NONE),
+    row("asyncio.QueueEmpty queue.Empty", K.UNAVAILABLE, "queue_empty", POSSIBLE),
     row("asyncio.BrokenBarrierError threading.BrokenBarrierError", K.INTERNAL, "broken_barrier"),
     # data
     row("json.JSONDecodeError json.decoder.JSONDecodeError", K.INTERNAL, "unreadable_data", say=True),
@@ -157,7 +156,7 @@ ROWS = (
     row("RecursionError", K.INTERNAL, "recursion"),
     row("ImportError", K.INTERNAL, "missing_module", say=True),
     row("NotImplementedError", K.INTERNAL, "not_implemented", say=True, weak=True),
-    row("ArithmeticError AssertionError AttributeError BufferError IndexError NameError", K.INTERNAL, "bug", say=True, weak=True),
+    row("ArithmeticError AssertionError AttributeError BufferError EOFError IndexError NameError", K.INTERNAL, "bug", say=True, weak=True),
     row("StopIteration StopAsyncIteration SyntaxError TypeError", K.INTERNAL, "bug", say=True, weak=True),
     row("ValueError", K.INTERNAL, "value_error", say=True, weak=True),
 )  # fmt: skip

@@ -112,6 +112,7 @@ _SAME_AS = {
     "builtins": "",
     "_socket": "socket",
     "_ssl": "ssl",
+    "_queue": "queue",
 }
 
 
