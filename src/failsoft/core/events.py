@@ -43,6 +43,7 @@ class EventName(StrEnum):
     TEXT = "text"
     ESCALATED = "escalated"
     STORE_TROUBLE = "store_trouble"
+    STORE_RECOVERED = "store_recovered"
 
 
 _WARNING = (

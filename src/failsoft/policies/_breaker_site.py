@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from failsoft.policies._backoff import Rng
     from failsoft.policies.breaker import Breaker
+    from failsoft.policies.breaker_state import BreakerState
 
-__all__ = ["BreakerChange", "BreakerSite", "BreakerStats", "State"]
+__all__ = ["BreakerChange", "BreakerSite", "BreakerStats", "ProbeGate", "State"]
 
 State = Literal["closed", "open", "half_open"]
 
@@ -82,6 +83,25 @@ class BreakerStats:
     probes_running: int
 
 
+class ProbeGate(Protocol):
+    """Who else must agree before a probe goes: the rest of a fleet.
+
+    It is asked where a probe would go and nowhere else, so that a closed breaker never waits for it.
+    """
+
+    async def admit(self, breaker: BreakerState, remaining_s: float) -> int:
+        """A permit for a breaker whose `admit` gave none, or 0; takes `remaining_s` seconds at most."""
+        ...
+
+    def let_go(self, breaker: BreakerState, permit: int) -> None:
+        """A probe's permit was given back without an outcome."""
+        ...
+
+    def joined(self, breaker: BreakerState) -> None:
+        """A breaker was made; called once for each, may open it."""
+        ...
+
+
 class BreakerSite:
     """Shared by all breakers of one tool.
 
@@ -93,10 +113,12 @@ class BreakerSite:
         listener: Told of each change, outside of any lock, in the thread of the call that caused it. Two threads may
             tell two changes the other way round: `generation` has the order. What it raises is logged once and
             reaches nobody.
+        gate: Who else must agree before a probe goes; then `admit` gives none, and `probe` does.
     """
 
     __slots__ = (
         "_grumbled",
+        "gate",
         "lease_s",
         "listener",
         "mask",
@@ -116,8 +138,10 @@ class BreakerSite:
         name: str = "",
         lease_s: float = 31.0,
         listener: Callable[[BreakerChange], object] | None = None,
+        gate: ProbeGate | None = None,
     ) -> None:
         self.options = options
+        self.gate = gate
         self.rng = rng
         self.name = name
         self.listener = listener

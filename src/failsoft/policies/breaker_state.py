@@ -98,7 +98,11 @@ class BreakerState:
         """A permit, or 0 when the call must not be made."""
         if self._trip is None:
             return self.generation
-        return self._admit(now)
+        return self._admit(now, self.site.gate is None)
+
+    def probe(self, now: float) -> int:
+        """As `admit`, for whoever has asked the site's gate."""
+        return self._admit(now, True)
 
     def success(self, permit: int, duration_s: float, now: float) -> bool:
         """The call succeeded; False when the permit was stale."""
@@ -127,15 +131,24 @@ class BreakerState:
         if trip is None or trip.state == "closed":
             return permit == self.generation
         with _lock:
-            return trip is self._trip and trip.leases.pop(permit, None) is not None
+            known = trip is self._trip and trip.leases.pop(permit, None) is not None
+        if known and self.site.gate is not None:
+            self.site.gate.let_go(self, permit)
+        return known
 
     # ---- by hand, or by the rest of a fleet ----
 
-    def open(self, now: float, *, for_s: float | None = None, reason: str = "manual") -> None:
-        """Open; for `for_s` seconds, after which it probes as usual, or until `auto()` or `close()`."""
+    def open(
+        self, now: float, *, for_s: float | None = None, reason: str = "manual", opened: int | None = None
+    ) -> None:
+        """Open; for `for_s` seconds, after which it probes as usual, or until `auto()` or `close()`.
+
+        `opened` says how many openings in a row this makes, where others have counted; default one more than before.
+        """
         with _lock:
             held = for_s is None
-            opened = (self._trip.opened if self._trip is not None else 0) + 1
+            if opened is None:
+                opened = (self._trip.opened if self._trip is not None else 0) + 1
             trip = _Trip(
                 opened=opened, open_s=self.site.options.open_s if for_s is None else for_s, now=now, held=held
             )
@@ -205,13 +218,13 @@ class BreakerState:
 
     # ---- deciding; the lock is held below ----
 
-    def _admit(self, now: float) -> int:
+    def _admit(self, now: float, may_probe: bool) -> int:
         change, permit = None, 0
         with _lock:
             trip = self._trip
             if trip is None or trip.state == "closed":
                 return self.generation
-            if trip.held or trip.blocked_s(now) > 0:
+            if not may_probe or trip.held or trip.blocked_s(now) > 0:
                 return 0
             trip.expire(now, self.site.lease_s)
             if len(trip.leases) + trip.succeeded < self.site.options.probes:
@@ -365,4 +378,7 @@ class TimedBreakerState(BreakerState):
 
 def new_state(site: BreakerSite, key: str = "") -> BreakerState:
     """A fresh closed breaker of the kind that the options ask for."""
-    return BreakerState(site, key) if site.options.window_s is None else TimedBreakerState(site, key)
+    state = BreakerState(site, key) if site.options.window_s is None else TimedBreakerState(site, key)
+    if site.gate is not None:
+        site.gate.joined(state)
+    return state
