@@ -1,6 +1,6 @@
 """What a protected call's two durable writes cost, beside the raw store's own commits in the same run.
 
-    python bench/ledger.py [--rounds 7] [--dir DIR]
+    python bench/ledger.py [--rounds 7] [--dir DIR] [--postgres URL]
 
 Interleaved rounds; medians; ratios to the raw floor. `--dir` says on which disk.
 """
@@ -19,16 +19,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from failsoft.ledger.decide import Go
+from failsoft.core.events import Event, EventName
+from failsoft.ledger.decide import Go, Replay
 from failsoft.ledger.key import identity_of, key_of
 from failsoft.ledger.records import Intent, Settlement
 from failsoft.ledger.states import ClaimState
 from failsoft.stores import open_store
+from failsoft.stores.journal import Journal
 
 if TYPE_CHECKING:
     from failsoft.ledger.port import LedgerStore
 
 CALLS = 200
+FLOOR = "raw sqlite FULL: intent + result"
 RESULT = json.dumps({"charge": "ch_1", "amount": 1200, "status": "done", "note": "x" * 120})
 _ROW = ("r1", "pay", "running", "token", json.dumps({"order": 17, "amount": 1200}), 0.0)
 
@@ -105,7 +108,7 @@ async def store_calls(store: LedgerStore, concurrency: int) -> float:
     return (time.perf_counter() - started) / count
 
 
-def raw_calls(raw: Raw) -> float:
+def raw_calls(raw: Raw | RawPostgres) -> float:
     """Seconds per call."""
     started = time.perf_counter()
     for _ in range(CALLS):
@@ -113,28 +116,80 @@ def raw_calls(raw: Raw) -> float:
     return (time.perf_counter() - started) / CALLS
 
 
-async def measure(folder: Path, rounds: int) -> dict[str, list[float]]:
+class RawPostgres:
+    """The floor of a server: the same two statements and commits."""
+
+    def __init__(self, url: str) -> None:
+        import psycopg
+
+        self.db = psycopg.connect(url, autocommit=True)
+        self.db.execute("DROP TABLE IF EXISTS bench_calls")
+        self.db.execute(
+            "CREATE TABLE bench_calls (key TEXT PRIMARY KEY, run TEXT, tool TEXT, state TEXT, token TEXT,"
+            " arguments TEXT, at FLOAT8, result TEXT)"
+        )
+
+    def call(self) -> None:
+        key = secrets.token_hex(16)
+        self.db.execute("INSERT INTO bench_calls VALUES (%s, %s, %s, %s, %s, %s, %s, NULL)", (key, *_ROW))
+        self.db.execute(
+            "UPDATE bench_calls SET state = %s, result = %s WHERE key = %s", ("succeeded", RESULT, key)
+        )
+
+
+async def replays(store: LedgerStore) -> float:
+    """Seconds for a look that finds a result."""
+    run = secrets.token_hex(4)
+    await protected_call(store, 1, run)
+    intents = [intent_of(1, run) for _ in range(CALLS)]
+    started = time.perf_counter()
+    for intent in intents:
+        assert isinstance(await store.look(intent), Replay)
+    return (time.perf_counter() - started) / CALLS
+
+
+async def journal_writes(journal: Journal) -> float:
+    """Seconds that one event costs the call, with the journal's thread at work."""
+    event = Event(
+        name=EventName.CALL_FINISHED, at=time.time(), tool="pay", call_id="c", run_id="r", attempt=1
+    )
+    await journal.flush()
+    started = time.perf_counter()
+    for _ in range(2000):
+        journal(event)
+    return (time.perf_counter() - started) / 2000
+
+
+async def measure(folder: Path, rounds: int, postgres: str | None) -> dict[str, list[float]]:
     """Rounds of each, in turn."""
     full, normal = Raw(folder / "full.db", "FULL"), Raw(folder / "normal.db", "NORMAL")
     tuned = Raw(folder / "tuned.db", "FULL", checkpoint_pages=250)
     store, memory = open_store(f"sqlite:///{folder / 'ledger.db'}"), open_store("memory")
+    journal = Journal(open_store(f"sqlite:///{folder / 'journal.db'}"))
+    server = None if postgres is None else (RawPostgres(postgres), open_store(postgres))
     seconds: dict[str, list[float]] = {}
 
     def note(name: str, value: float) -> None:
         seconds.setdefault(name, []).append(value)
 
     for _ in range(rounds + 1):
-        note("raw sqlite FULL: intent + result", raw_calls(full))
+        note(FLOOR, raw_calls(full))
         note("raw sqlite FULL, short WAL file", raw_calls(tuned))
         note("failsoft sqlite, 1 at a time", await store_calls(store, 1))
         note("failsoft sqlite, 64 at a time", await store_calls(store, 64))
+        note("failsoft sqlite, a replay", await replays(store))
         note("raw sqlite NORMAL: intent + result", raw_calls(normal))
         note("failsoft memory, 1 at a time", await store_calls(memory, 1))
-    await store.close()
-    await memory.close()
-    full.db.close()
-    tuned.db.close()
-    normal.db.close()
+        note("failsoft journal, one event", await journal_writes(journal))
+        if server is not None:
+            note("raw postgres: intent + result", raw_calls(server[0]))
+            note("failsoft postgres, 1 at a time", await store_calls(server[1], 1))
+            note("failsoft postgres, 64 at a time", await store_calls(server[1], 64))
+    await journal.close()
+    for each in (store, memory, journal._store, *(server[1:] if server else ())):
+        await each.close()
+    for raw in (full, normal, tuned, *(server[:1] if server else ())):
+        raw.db.close()
     return {name: values[1:] for name, values in seconds.items()}  # the first round warms up
 
 
@@ -142,14 +197,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--dir", default=None)
+    parser.add_argument("--postgres", metavar="URL", default=None)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.dir) as folder:
-        seconds = asyncio.run(measure(Path(folder), options.rounds))
-    floor = "raw sqlite FULL: intent + result"
+        seconds = asyncio.run(measure(Path(folder), options.rounds, options.postgres))
     rows = {}
     for name, values in seconds.items():
-        ratios = [value / base for value, base in zip(values, seconds[floor], strict=True)]
+        ratios = [value / base for value, base in zip(values, seconds[FLOOR], strict=True)]
         rows[name] = {"us": statistics.median(values) * 1e6, "ratio": statistics.median(ratios)}
     if options.json:
         print(json.dumps({"machine": platform.platform(), "python": platform.python_version(), "rows": rows}))

@@ -201,6 +201,23 @@ async def test_a_fault_in_one_piece_of_work_spares_the_others(tmp_path: Path) ->
     await store.close()
 
 
+async def test_a_settlement_that_can_never_be_written_is_not_kept(tmp_path: Path) -> None:
+    """It is reported as lost, its claim lapses, and nobody else's writing is held up by it."""
+    store = SQLiteStore(tmp_path / "failsoft.db")
+    told = []
+    store.on_trouble = told.append
+    intent = make_intent({"order": 1})
+    await store.begin(intent)
+
+    def broken(tables) -> None:
+        tables._db.execute("INSERT INTO told VALUES (?, ?)", ({}, 1))
+
+    store._run_soon(broken, None)
+    assert (await store.settle(intent.key, intent.owner_token, SUCCEEDED)).ok
+    assert [trouble.what for trouble in told] == ["settlement_lost"]
+    await store.close()
+
+
 async def test_one_task_does_not_keep_the_loop_to_itself(tmp_path: Path) -> None:
     """Commits on the caller's own loop leave turns to others."""
     store = SQLiteStore(tmp_path / "failsoft.db")

@@ -2,6 +2,7 @@
 
 The order of the rules is the order of the lines in `decide`:
 
+0. the caller's key belongs to other arguments: `Mismatch`;
 1. the same key is running: `Running`, for joining or for coming back later;
 2. the same identity runs on after its caller was answered: `Running`;
 3. the same identity is in doubt: `Go` under the idempotency key that is still good, else `InDoubt`;
@@ -116,7 +117,7 @@ def lapsed(found: Found, now: float, is_gone: Callable[[str], bool]) -> list[Rec
 def decide(found: Found, intent: Intent, now: float) -> Verdict:
     """What an identical call gets, by the rules at the top of this file. `lapsed` claims must be doubts already."""
     record = found.record
-    if record is not None and intent.keyed and record.arguments_hash != intent.arguments_hash:
+    if record is not None and _is_for_others(record, intent):
         return Mismatch(record=record, reason="arguments")
     for running in found.running:
         if running.key == intent.key or (running.abandoned and running.fingerprint == intent.fingerprint):
@@ -138,6 +139,12 @@ def decide(found: Found, intent: Intent, now: float) -> Verdict:
 def teller_of(intent: Intent) -> str:
     """Who has been told of a near-identical doubt: the run, or the very call where there is no run."""
     return f"run:{intent.run_id}" if intent.run_id is not None else f"call:{intent.fingerprint}"
+
+
+def _is_for_others(record: Record, intent: Intent) -> bool:
+    """Whether the caller's key was used for other arguments; what certainly did not happen may be asked for anew."""
+    is_other = intent.keyed and record.arguments_hash != intent.arguments_hash
+    return is_other and record.state is not ClaimState.FAILED
 
 
 def _is_remembered(intent: Intent) -> bool:

@@ -53,7 +53,7 @@ class SQLiteStore(EngineStore):
     def __init__(
         self, path: str | os.PathLike[str], *, wall: Callable[[], float] = time.time, busy_s: float = 5.0
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = Path(path).expanduser().absolute()
         self._wall = wall
         self._writer = Writer(
             lambda: _SQLiteConnection(self.path, wall, busy_s), name=f"failsoft-{self.path.name}"
@@ -186,7 +186,8 @@ class _SQLiteConnection:
         return isinstance(error, sqlite3.Error) and "locked" not in str(error)
 
     def is_trouble(self, error: BaseException) -> bool:
-        return isinstance(error, (sqlite3.Error, OSError))
+        # Not its other errors, which are about one statement and its values: those would fail for ever.
+        return isinstance(error, (sqlite3.OperationalError, OSError)) or type(error) is sqlite3.DatabaseError
 
     def close(self) -> None:
         try:

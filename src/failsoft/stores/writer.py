@@ -193,7 +193,6 @@ class Writer:
             connection.commit()
         except Exception:
             connection.rollback()
-            self._pace.note(1.0, monotonic())
             return False
         self._pace.note(perf_counter() - started, monotonic())
         return True

@@ -98,6 +98,10 @@ async def a_callers_key_is_remembered_and_bound(store: LedgerStore, wall: Wall) 
     await begin(store, make_intent({"order": 1}, key="refund-1", run_id=None, protected=False), Replay)
     verdict = await begin(store, make_intent({"order": 2}, key="refund-1", run_id=None), Mismatch)
     must(verdict.reason == "arguments", verdict.reason)
+    wrong = make_intent({"order": "x"}, key="refund-2")
+    await begin(store, wrong)
+    await end(store, wrong, FAILED)
+    await begin(store, make_intent({"order": 2}, key="refund-2"), Go)
 
 
 @check
