@@ -20,17 +20,18 @@ from failsoft.harness.builtins import REPEAT_CALL, builtin_tools
 from failsoft.harness.drain import drained, drained_async
 from failsoft.harness.gates import Gates
 from failsoft.harness.plan import Plan
+from failsoft.harness.recorder import recorder_for
 from failsoft.harness.runners import Runners
+from failsoft.harness.settings import load_settings
 from failsoft.harness.shared import Shared
 from failsoft.policies import (
     DEFAULTS,
-    UNSET,
     BreakerRegistry,
     BreakerSite,
     Policy,
     RetryBudget,
     new_state,
-    resolve,
+    resolve_layers,
     stack,
 )
 from failsoft.stores import open_store
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from failsoft.core.clock import Clock
     from failsoft.core.events import Sink
+    from failsoft.harness.settings import Settings
     from failsoft.ledger.port import LedgerStore
     from failsoft.policies import EffectivePolicy
     from failsoft.tools import Tool
@@ -69,26 +71,33 @@ def build(
     clock: Clock | None,
     rng: random.Random | None,
     name: str,
+    config: str | os.PathLike[str] | Settings | None,
 ) -> tuple[Shared, Runners]:
     """Everything that the calls of one harness share, checked.
 
     Raises:
         UsageError: Two tools of one name, a policy that contradicts a tool's effects, an override of an unknown tool,
-            a store that cannot be.
+            a store that cannot be, a configuration file that cannot work.
     """
     own = Registry(tools)
+    settings = load_settings(config)
     clock = clock or SystemClock()
     configure_from_env()
     cleaner = redactor or Redactor()
+    kept = _store(store, own, clock)
+    recorder = recorder_for(kept, clock)
+    others = Fanout((LogSink(), *sinks), cleaner)
     shared = Shared(
         name=name,
         clock=clock,
         rng=rng or random.Random(),
-        store=_store(store, own, clock),
+        store=kept,
         classifier=classifier or Classifier(),
         feedback=feedback,
         redactor=cleaner,
-        events=Fanout((LogSink(), *sinks), cleaner),
+        events=others if recorder is None else Fanout((LogSink(), *sinks, recorder), cleaner),
+        recorder=recorder,
+        others=others,
         approve=approve,
         passthrough=tuple(passthrough),
         builtins=builtins,
@@ -96,13 +105,14 @@ def build(
     with_builtins = builtins and any(_can_come_into_doubt(tool) for tool in own)
     shared.registry = Registry([*own, *(builtin_tools(shared) if with_builtins else ())])
     shared.builtins = with_builtins
-    budget = DEFAULTS.retry_budget if policy.retry_budget is UNSET else policy.retry_budget
+    general = policy.over(settings.policy).over(DEFAULTS)
+    budget = general.retry_budget
     shared.run_budget = budget if isinstance(budget, RetryBudget) else None
     runners = Runners(name)
-    effective = _effective(shared.registry, policy, policies)
+    effective = _effective(shared.registry, policy, policies, settings)
     for tool in shared.registry:
         shared.plans[tool.name] = _plan(shared, tool, effective[tool.name], runners)
-    _warn(shared.registry, own)
+    _warn(own, settings)
     return shared, runners
 
 
@@ -128,20 +138,34 @@ def _store(store: str | LedgerStore, tools: Registry, clock: Clock) -> LedgerSto
     return open_store(default_store_url(tools) if store == "auto" else store, wall=clock.wall)
 
 
-def _effective(tools: Registry, policy: Policy, policies: Mapping[str, Policy]) -> dict[str, EffectivePolicy]:
-    """The policy of every tool, checked against its effects and against the other tools."""
+def _effective(
+    tools: Registry, policy: Policy, policies: Mapping[str, Policy], settings: Settings
+) -> dict[str, EffectivePolicy]:
+    """The policy of every tool, checked against its effects and against the other tools.
+
+    What is said of one tool wins over what is said of all; in each of the two, what the harness's maker says in code
+    wins over the file, and the file over the tool's own maker and over the defaults.
+    """
+    nothing = Policy()
     for unknown in policies:
         if unknown not in tools:
             known = ", ".join(tool.name for tool in tools)
             raise UsageError(f"policies names {unknown!r}, which is no tool\n\nhint: the tools are: {known}")
     checked: dict[str, tuple[EffectivePolicy, stack.ToolFacts]] = {}
     for tool in tools:
-        layer = policies[tool.name].over(tool.policy) if tool.name in policies else tool.policy
+        layers = (
+            ("default", DEFAULTS),
+            ("file", settings.policy),
+            ("harness", policy),
+            ("tool", tool.policy),
+            ("file", settings.tools.get(tool.name, nothing)),
+            ("harness", policies.get(tool.name, nothing)),
+        )
         standing = Standing.REPEATABLE if tool.idempotency_key is not None else tool.standing
         facts = stack.ToolFacts(
             name=tool.name, annotations=tool.annotations, streams=tool.is_generator or tool.is_async_generator
         )
-        checked[tool.name] = (resolve(DEFAULTS, policy, layer, standing=standing), facts)
+        checked[tool.name] = (resolve_layers(layers, standing=standing), facts)
     stack.check_all(checked)
     return {name: effective for name, (effective, _) in checked.items()}
 
@@ -217,7 +241,10 @@ def _revival(tool: Tool[..., Any]) -> Callable[[Any], Any] | None:
     return revive
 
 
-def _warn(registry: Registry, own: Registry) -> None:
+def _warn(own: Registry, settings: Settings) -> None:
     hint = undeclared_hint(own)
     if hint:
         warnings.warn(hint, HarnessWarning, stacklevel=5)
+    for written, meant in settings.misspelt(tool.name for tool in own).items():
+        text = f"{settings.file} has a table for {written!r}, which is no tool here; did you mean {meant!r}?"
+        warnings.warn(text, HarnessWarning, stacklevel=5)

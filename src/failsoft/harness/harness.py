@@ -23,6 +23,7 @@ from failsoft.tools.dialects import dialect as dialect_named
 
 if TYPE_CHECKING:
     import asyncio
+    import os
     import random
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
     from failsoft.core.events import Sink
     from failsoft.core.results import ToolResult
     from failsoft.feedback import Redactor
+    from failsoft.harness.settings import Settings
     from failsoft.ledger.port import LedgerStore
     from failsoft.ledger.records import Doubt
-    from failsoft.policies import RetryBudgetState
+    from failsoft.policies import EffectivePolicy, RetryBudgetState
+    from failsoft.stores.journal import Journal
     from failsoft.tools import Tool
 
 __all__ = ["Harness"]
@@ -64,9 +67,12 @@ class Harness:
         clock: Tells the time; for tests.
         rng: Randomness for jitter; for tests.
         name: The harness's name, and the default scope of its calls.
+        config: A file with policies; `auto` for the one that `$FAILSOFT_CONFIG` names, else `failsoft.toml` or
+            `[tool.failsoft]` of `pyproject.toml` in the working folder, where there is one; None for no file.
+            What is said here in code wins over it.
 
     Raises:
-        UsageError: The tools, their policies or the store cannot work; the message says what to change.
+        UsageError: The tools, their policies, the file or the store cannot work; the message says what to change.
     """
 
     def __init__(
@@ -87,13 +93,13 @@ class Harness:
         clock: Clock | None = None,
         rng: random.Random | None = None,
         name: str = "default",
+        config: str | os.PathLike[str] | Settings | None = "auto",
     ) -> None:
         if fleet is not None:
             raise UsageError(
                 f"fleet={fleet!r}: shared state of many processes is not there yet\n\nhint: leave fleet out"
             )
         self.name = name
-        self._policy = policy
         self._shared, self._runners = build(
             tools,
             policy=policy,
@@ -109,6 +115,7 @@ class Harness:
             clock=clock,
             rng=rng,
             name=name,
+            config=config,
         )
         self._runs: dict[str, Run] = {}
         self._monotonic = self._shared.clock.monotonic
@@ -275,10 +282,14 @@ class Harness:
     def open_run(self, run: Run) -> None:
         """Make a run known by its id, for calls that name it."""
         self._runs[run.id] = run
+        if self._shared.recorder is not None:
+            self._shared.recorder.run_opened(run.id)
 
     def close_run(self, run: Run) -> None:
         """Forget a run's live state; what the store keeps of it stays."""
         self._runs.pop(run.id, None)
+        if self._shared.recorder is not None:
+            self._shared.recorder.run_left(run.id)
 
     def new_run_budget(self) -> RetryBudgetState | None:
         """A fresh retry budget for a run, by the harness's policy."""
@@ -309,6 +320,16 @@ class Harness:
     def stats(self) -> stats.HarnessStats:
         """The harness as it stands."""
         return stats.stats_of(self._shared)
+
+    def policies(self) -> dict[str, EffectivePolicy]:
+        """What holds for each tool, and where each part of it was said."""
+        return {name: plan.policy for name, plan in self._shared.plans.items()}
+
+    @property
+    def journal(self) -> Journal | None:
+        """The record of runs, calls and attempts; None where the store does not outlive the process."""
+        recorder = self._shared.recorder
+        return None if recorder is None else recorder.journal
 
     # ---- doubts ----
 
@@ -351,6 +372,8 @@ class Harness:
         self._shared.closing = True
         grace_s = max((plan.grace_s for plan in self._shared.plans.values()), default=1.0)
         await self._runners.aclose(grace_s)
+        if self.journal is not None:
+            await self.journal.close()
         try:
             await self._shared.store.close()
         except AgentError as exc:

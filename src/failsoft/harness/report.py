@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import Cancelled, InternalError
 from failsoft.core.events import EventName
-from failsoft.core.kinds import Effect
+from failsoft.core.kinds import Effect, ErrorKind
 from failsoft.core.results import DetailedResult, ToolResult
 from failsoft.harness import claim as ledger
 from failsoft.harness.batch import RESULT_OF
@@ -43,9 +43,22 @@ def report_plainly(call: LiveCall, value: Any) -> ToolResult:
         result: ToolResult = _notable(call, value, duration_s)
     else:
         result = ToolResult(value, call, call.attempt, duration_s)
-    if shared.wants(logging.INFO):
-        shared.tell(call, EventName.CALL_FINISHED, duration_s=duration_s, degraded_by=call.degraded_by)
+    if shared.wants(logging.INFO) or (call.notable and shared.recorder is not None):
+        _tell_success(call, duration_s)
+    elif shared.recorder is not None:
+        shared.recorder.finished(call, duration_s)
     return result
+
+
+def _tell_success(call: LiveCall, duration_s: float) -> None:
+    repairs = [{"rule": repair.rule, "field": repair.field} for repair in call.repairs]
+    call.shared.tell(
+        call,
+        EventName.CALL_FINISHED,
+        duration_s=duration_s,
+        degraded_by=call.degraded_by,
+        repairs=repairs or None,
+    )
 
 
 async def report_success(call: LiveCall, value: Any) -> ToolResult:
@@ -111,7 +124,21 @@ def _tell_failure(call: LiveCall, error: AgentError) -> None:
         message=error.message,
         retry_after_s=error.retry_after_s,
         doubt=call.doubt,
+        duration_s=call.clock.monotonic() - call.started_at,
+        problems=_problems(error),
     )
+
+
+def _problems(error: AgentError) -> list[dict[str, Any]] | None:
+    """Which arguments were wrong, without what they were: models that err alike show a schema that misleads."""
+    problems = error.context.get("problems") if error.kind is ErrorKind.INVALID_ARGUMENT else None
+    if not isinstance(problems, list):
+        return None
+    return [
+        {"field": problem.get("field", ""), "problem": problem.get("problem", "")}
+        for problem in problems
+        if isinstance(problem, dict)
+    ]
 
 
 async def report_surprise(call: LiveCall, exc: Exception) -> ToolResult:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from failsoft.feedback import Feedback, Redactor
     from failsoft.harness.claim import Claim
     from failsoft.harness.plan import Plan
+    from failsoft.harness.recorder import Recorder
     from failsoft.ledger.port import LedgerStore
     from failsoft.ledger.records import Doubt
     from failsoft.policies import BreakerChange, RetryBudget, RetryBudgetState
@@ -53,11 +54,16 @@ class Shared:
         approve: Callable[..., Any] | None,
         passthrough: tuple[type[BaseException], ...],
         builtins: bool,
+        recorder: Recorder | None = None,
+        others: Fanout | None = None,
     ) -> None:
         self.name, self.clock, self.rng, self.store = name, clock, rng, store
         self.classifier, self.feedback, self.redactor, self.events = classifier, feedback, redactor, events
-        self.monotonic, self.wants = clock.monotonic, events.wants
+        self.monotonic = clock.monotonic
+        # Whether a sink wants to hear of plain successes too; the recorder has a shorter way for them.
+        self.wants = events.wants if others is None else others.wants
         self.approve, self.passthrough, self.builtins = approve, passthrough, builtins
+        self.recorder = recorder
         self.registry: Registry
         self.plans: dict[str, Plan] = {}
         self.flights: dict[str, Claim] = {}

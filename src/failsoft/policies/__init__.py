@@ -1,7 +1,7 @@
 """policies owns: may this call go, how long, again, or what instead? Decisions only: no waiting, no clock, no dice."""
 
 from failsoft.policies import presets, stack
-from failsoft.policies._breaker_site import BreakerChange, BreakerSite, BreakerStats
+from failsoft.policies._breaker_site import BreakerChange, BreakerSite, BreakerStats, ProbeGate
 from failsoft.policies.breaker import Breaker
 from failsoft.policies.breaker_state import BreakerState, new_state
 from failsoft.policies.budget import RetryBudget, RetryBudgetState, withdraw_all
@@ -14,7 +14,7 @@ from failsoft.policies.output import Output
 from failsoft.policies.policy import EffectivePolicy, Policy
 from failsoft.policies.rate import Rate, RateState, Reservation
 from failsoft.policies.registry import BreakerRegistry
-from failsoft.policies.resolve import resolve
+from failsoft.policies.resolve import resolve, resolve_layers
 from failsoft.policies.retry import Retry, RetryDecision
 from failsoft.policies.timeout import Timeout
 from failsoft.policies.unset import UNSET, Unset
@@ -36,6 +36,7 @@ __all__ = [
     "LastGoodState",
     "Output",
     "Policy",
+    "ProbeGate",
     "Rate",
     "RateState",
     "Reservation",
@@ -53,6 +54,7 @@ __all__ = [
     "outcome_of",
     "presets",
     "resolve",
+    "resolve_layers",
     "stack",
     "withdraw_all",
 ]

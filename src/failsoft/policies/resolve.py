@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from failsoft.core.annotations import Standing
 from failsoft.core.errors import UsageError
@@ -11,7 +11,10 @@ from failsoft.policies.defaults import DEFAULTS
 from failsoft.policies.policy import PARTS, EffectivePolicy, Policy
 from failsoft.policies.unset import Unset
 
-__all__ = ["resolve"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["resolve", "resolve_layers"]
 
 
 def resolve(
@@ -28,9 +31,20 @@ def resolve(
     Raises:
         UsageError: A part that no layer says anything about.
     """
+    return resolve_layers((("default", default), ("harness", harness), ("tool", tool)), standing=standing)
+
+
+def resolve_layers(
+    layers: Iterable[tuple[str, Policy]], *, standing: Standing = Standing.UNDECLARED
+) -> EffectivePolicy:
+    """The same for any number of layers, each with its name: a later one wins over those before it.
+
+    Raises:
+        UsageError: A part that no layer says anything about.
+    """
     parts: dict[str, Any] = {}
     origin: dict[str, str] = {}
-    for layer, policy in (("default", default), ("harness", harness), ("tool", tool)):
+    for layer, policy in layers:
         for name in PARTS:
             value = getattr(policy, name)
             if not isinstance(value, Unset):
