@@ -6,20 +6,38 @@ request (`atomic`), or may be repeated anyway. Out of any other body it says not
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
-from failsoft.core.errors import AgentError
+from failsoft.core.errors import AgentError, InternalError, ToolTimeout
 from failsoft.core.kinds import Effect
 from failsoft.harness.drain import PARTIAL
 
 if TYPE_CHECKING:
+    from asyncio import CancelledError
+
     from failsoft.harness.live import LiveCall
 
-__all__ = ["failure_of"]
+__all__ = ["failure_of", "is_failure"]
+
+_NEVER = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
-def failure_of(call: LiveCall, exc: Exception) -> AgentError:
+def is_failure(exc: BaseException) -> bool:
+    """Whether what came out of a body is the body's failure, although it is no `Exception`.
+
+    A task group whose siblings were cancelled raises a `BaseExceptionGroup`, and some libraries raise a class of their own.
+    Ctrl-C and exit are nobody's failure, inside of a group neither, nor is the caller's cancel.
+    """
+    if isinstance(exc, BaseExceptionGroup):
+        return exc.subgroup(_NEVER) is None
+    return not isinstance(exc, (*_NEVER, asyncio.CancelledError))
+
+
+def failure_of(call: LiveCall, exc: BaseException) -> AgentError:
     """The failure of one attempt as an `AgentError` with the effect that is proved; `exc` stays its cause."""
+    if call.fired and not isinstance(exc, AgentError):
+        return _caused(_timeout(call), exc)
     error = exc if isinstance(exc, AgentError) else call.shared.classifier.classify(exc)
     changes: dict[str, object] = {}
     effect = _proved_effect(call, error, own=error is exc)
@@ -34,6 +52,38 @@ def failure_of(call: LiveCall, exc: Exception) -> AgentError:
     if partial is not None:
         changes["context"] = {**error.context, "partial": partial}
     return error.replace(**changes) if changes else error
+
+
+def meaning_of_cancel(call: LiveCall, exc: CancelledError) -> AgentError | None:
+    """What a CancelledError out of the body means; None when it is the caller's own and has to go on."""
+    if call.is_callers_cancel():
+        return None
+    error: AgentError
+    if call.fired:
+        error = _timeout(call)
+    else:
+        effect = Effect.POSSIBLE if call.started and not call.plan.read_only else Effect.NONE
+        error = InternalError(
+            "The tool was cancelled from inside.",
+            reason="leaked_cancellation",
+            retryable=False,
+            effect=effect,
+        )
+    return _caused(error, exc)
+
+
+def _timeout(call: LiveCall) -> ToolTimeout:
+    """The error of an attempt that had no answer in time."""
+    limit = "its time limit" if call.plan.attempt_s is None else f"{call.plan.attempt_s:g} s"
+    if call.clock.monotonic() >= call.deadline:
+        limit = "the time that was left"
+    effect = Effect.POSSIBLE if call.started and not call.plan.read_only else Effect.NONE
+    return ToolTimeout(f"{call.name} did not answer within {limit}.", reason="attempt_timeout", effect=effect)
+
+
+def _caused(error: AgentError, exc: BaseException) -> AgentError:
+    error.__cause__ = exc
+    return error
 
 
 def _proved_effect(call: LiveCall, error: AgentError, *, own: bool) -> Effect:

@@ -7,14 +7,15 @@ The policies think (`failsoft.policies`, free of I/O) and this driver does what 
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import AgentError, CircuitOpen
 from failsoft.core.events import EventName
-from failsoft.harness.blame import failure_of
+from failsoft.harness.blame import failure_of, meaning_of_cancel
 from failsoft.harness.claim import begin
 from failsoft.harness.fall_back import fall_back
-from failsoft.harness.invoke import invoke
+from failsoft.harness.invoke import accepted, answered_late, arm, run_elsewhere
 from failsoft.policies import outcome_of, withdraw_all
 from failsoft.policies.retry import RetryDecision
 from failsoft.policies.retry import decide as decide_retry
@@ -64,12 +65,27 @@ async def _attempts(call: LiveCall) -> Any:
                 await _wait_and_claim(call)
                 now = monotonic()
             call.attempt += 1
-            value = await invoke(call, now)
+            if plan.runner is None:
+                watch = arm(call, now)
+                try:
+                    call.started = True
+                    value = await plan.body(**call.values)
+                finally:
+                    watch.disarm(call)
+            else:
+                value = await run_elsewhere(call, now)
+            if plan.accept is not None:
+                value = accepted(call, value)
         except plan.passing:
             _let_go(call, breaker)
             raise
         except Exception as exc:
             error = failure_of(call, exc)
+        except CancelledError as exc:
+            error = meaning_of_cancel(call, exc)
+            if error is None:
+                _let_go(call, breaker)
+                raise
         except BaseException:
             _let_go(call, breaker)
             raise
@@ -78,7 +94,7 @@ async def _attempts(call: LiveCall) -> Any:
             if breaker is not None:
                 breaker.success(call.permit, end - now, end)
             if end > call.due:  # it never suspended, or swallowed its cancel: a value that came is a value
-                call.late = call.notable = True
+                answered_late(call)
             if plan.waits:
                 call.release()
             return value
