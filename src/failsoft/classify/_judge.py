@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from asyncio import CancelledError
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,13 @@ from .verdict import Verdict, given, merge, verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from .rules.row import Context, Row
+    from .rules.row import Context, Read, Row
     from .rules.table import Plan
     from .user_rules import Rule
 
 __all__ = ["Judgement"]
+
+logger = logging.getLogger("failsoft.classify")
 
 _MOST_DEEP = 12
 _UNKNOWN = verdict(ErrorKind.UNKNOWN)
@@ -91,7 +94,7 @@ class Judgement:
                 text = text_of(exc) if text is None else text
                 if not row.text.search(text):
                     continue
-            found = row.read(exc, self.context) if row.read is not None else row.judged
+            found = row.judged if row.read is None else _guarded(row.read, exc, self.context)
             if found is None:
                 continue
             if found.weak:
@@ -162,6 +165,15 @@ class Judgement:
                 return found
             fallback = fallback or found
         return fallback if any_will_do else None
+
+
+def _guarded(read: Read, exc: BaseException, context: Context) -> Verdict | None:
+    """What a reader says; a library that fills its exceptions in a new way must not make classification fail."""
+    try:
+        return read(exc, context)
+    except Exception:
+        logger.debug("%r could not be read; the next row is tried", type(exc), exc_info=True)
+        return None
 
 
 def _by_words(text: str) -> Verdict | None:

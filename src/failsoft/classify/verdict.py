@@ -52,6 +52,7 @@ class Verdict:
     context: Mapping[str, Any] = field(default_factory=dict)
     weak: bool = False
     made: AgentError | None = None
+    ready: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def but(self, **changes: Any) -> Verdict:
         """A copy with `changes`."""
@@ -67,21 +68,26 @@ class Verdict:
         """The `AgentError` that says this."""
         if self.made is not None:
             return self.made.replace()
-        return make_error(
-            self.kind,
-            self.message or sentence(self.reason, self.kind),
-            domain=self.domain,
-            reason=self.reason,
-            retryable=self.retryable,
-            effect=self.effect,
-            retry_after_s=self.retry_after_s,
-            suggestion=self.suggestion or _suggestion(self),
-            owner=self.owner or _owner(self),
-            context=self.context,
-        )
+        # Kept, because the verdicts of a table are turned into errors again and again.
+        if self.ready is None:
+            self.ready = self._fields()
+        return make_error(self.kind, **self.ready)
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "message": self.message or sentence(self.reason, self.kind),
+            "domain": self.domain,
+            "reason": self.reason,
+            "retryable": self.retryable,
+            "effect": self.effect,
+            "retry_after_s": self.retry_after_s,
+            "suggestion": self.suggestion or _suggestion(self),
+            "owner": self.owner or _owner(self),
+            "context": self.context,
+        }
 
 
-_NAMES = tuple(one.name for one in fields(Verdict))
+_NAMES = tuple(one.name for one in fields(Verdict) if one.init)
 
 
 def _owner(judged: Verdict) -> Owner:

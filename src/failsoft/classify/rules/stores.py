@@ -77,7 +77,8 @@ def _mongo(exc: Any, context: Context) -> Verdict | None:
         transient = exc.has_error_label("TransientTransactionError")
     except Exception:
         transient = False
-    found = _MONGO_CODES.get(getattr(exc, "code", None) or 0)
+    code = getattr(exc, "code", None)
+    found = _MONGO_CODES.get(code) if isinstance(code, int) else None
     if transient:
         found = verdict(K.CONFLICT, "serialization_failure", NONE, True)
     return None if found is None else found.but(message=one_line(text_of(exc).split(", full error:")[0]))
