@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from failsoft.core.errors import make_error
-from failsoft.ledger.decide import Go, NearDoubt, Verdict, decide, lapsed, teller_of
+from failsoft.ledger.decide import Go, NearDoubt, Replay, Verdict, decide, lapsed, teller_of
 from failsoft.ledger.records import (
     Doubt,
     DoubtKind,
@@ -19,7 +19,7 @@ from failsoft.ledger.records import (
 )
 from failsoft.ledger.states import ClaimState, check
 from failsoft.stores.owner import is_gone, this_process
-from failsoft.stores.tables import to_utf8
+from failsoft.stores.tables import NOTHING, to_utf8
 
 if TYPE_CHECKING:
     from failsoft.ledger.records import Found, Intent
@@ -30,13 +30,13 @@ __all__ = [
     "doubt",
     "go",
     "look",
-    "needs_writing",
     "new_handle",
     "put_blob",
     "recover",
     "renew",
     "resolve",
     "settle",
+    "verdict_of",
 ]
 
 _GO = Go()
@@ -44,9 +44,21 @@ _LAPSED = "It was begun, and whoever ran it went away before saying how it ended
 _DOUBLE = "It was said that it did not happen, and then the first attempt reported that it did."
 
 
-def needs_writing(found: Found, verdict: Verdict, now: float) -> bool:
-    """Whether a look must go on inside of a transaction that may write."""
-    return isinstance(verdict, NearDoubt) or bool(found.running and lapsed(found, now, is_gone))
+def verdict_of(found: Found, intent: Intent, now: float, *, is_idle: bool) -> Verdict | None:
+    """The verdict on what was read outside of a transaction; None where it must be read again inside of one.
+
+    Args:
+        is_idle: Whether this process has written all that it has queued.
+    """
+    if found is NOTHING:
+        return go(intent)
+    if found.running and lapsed(found, now, is_gone):
+        return None
+    verdict = decide(found, intent, now)
+    # An old read that lets a call go or replays it is harmless: `begin` looks again, and a success stays one. One that
+    # refuses must know what this process has queued, such as the end of the very claim that it met.
+    is_certain = is_idle or isinstance(verdict, (Go, Replay))
+    return verdict if is_certain and not isinstance(verdict, NearDoubt) else None
 
 
 def look(tables: Tables, intent: Intent) -> Verdict:

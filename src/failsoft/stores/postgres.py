@@ -1,6 +1,7 @@
 """The ledger in PostgreSQL, shared by any number of machines. Needs `failsoft[postgres]`.
 
-One connection for each process, used by one thread that commits whatever has queued up as one group.
+One connection for each process writes, used by one thread that commits whatever has queued up as one group; another
+one looks.
 Transactions that write take turns by one advisory lock, as SQLite's do: the rules look at several rows at once, and
 group commit makes the turns few.
 """
@@ -12,7 +13,8 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from failsoft.core.errors import UsageError
+from failsoft.core.errors import AgentError, UsageError
+from failsoft.stores import operations
 from failsoft.stores.engine import EngineStore
 from failsoft.stores.schema import migrate
 from failsoft.stores.sql_tables import SQLTables
@@ -27,6 +29,8 @@ except ImportError as exc:
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from failsoft.ledger.decide import Verdict
+    from failsoft.ledger.records import Intent
     from failsoft.stores.connection import Trouble
     from failsoft.stores.tables import Tables
 
@@ -42,9 +46,12 @@ _TYPES = {
     "keyed": "",
 }
 _LOCK = int.from_bytes(b"failsoft"[:7])
-# A schema of its own: names such as `runs` and `events` may be somebody else's. Set for each transaction, and the time
+# What may write takes its turn; what only reads does not. A schema of its own: names such as `runs` and `events` may be somebody else's. Set for each transaction, and the time
 # asked for in the same round trip, so that a pooler which hands out a server for each transaction is no trouble.
-_BEGIN = (
+_READ = (
+    "BEGIN READ ONLY; SET LOCAL search_path TO failsoft; SELECT extract(epoch FROM clock_timestamp())::float8"
+)
+_WRITE = (
     "BEGIN; SET LOCAL search_path TO failsoft; "  # noqa: S608 - the number is this module's own
     f"SELECT pg_advisory_xact_lock({_LOCK}); "
     "SELECT extract(epoch FROM clock_timestamp())::float8"
@@ -75,6 +82,11 @@ class PostgresStore(EngineStore):
         self._writer = Writer(
             lambda: _PostgresConnection(where, clock, busy_s), name="failsoft-postgres", may_block=False
         )
+        self._reader = Writer(
+            lambda: _PostgresConnection(where, _Clock(wall), busy_s, begin=_READ),
+            name="failsoft-look",
+            may_block=False,
+        )
 
     @property
     def on_trouble(self) -> Callable[[Trouble], object] | None:
@@ -88,6 +100,16 @@ class PostgresStore(EngineStore):
     def now(self) -> float:
         """The server's wall time, as far as it is known here."""
         return self._clock.guess()
+
+    async def look(self, intent: Intent) -> Verdict:
+        """See `LedgerStore.look`. Read on a connection of its own, which waits for nobody's turn."""
+        is_idle = self._writer.is_idle  # before reading: what is written by then is seen
+        try:
+            found, now = await self._reader.run(lambda tables: (tables.found(intent), tables.now()))
+        except AgentError:  # the tables are not there yet, or the server is away: the writer knows
+            return await super().look(intent)
+        verdict = operations.verdict_of(found, intent, now, is_idle=is_idle)
+        return verdict if verdict is not None else await super().look(intent)
 
     async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
         return await self._writer.run(work, pending=pending)
@@ -103,6 +125,7 @@ class PostgresStore(EngineStore):
 
     async def close(self) -> None:
         """See `LedgerStore.close`. Work that comes later connects for itself."""
+        await self._reader.close()
         await self._writer.close()
 
     def __repr__(self) -> str:
@@ -130,9 +153,10 @@ class _Clock:
 
 
 class _PostgresConnection:
-    """The writer's connection."""
+    """A connection that makes what it needs; `begin` is what each transaction starts with."""
 
-    def __init__(self, where: dict[str, str], clock: _Clock, busy_s: float) -> None:
+    def __init__(self, where: dict[str, str], clock: _Clock, busy_s: float, begin: str = _WRITE) -> None:
+        self._begin = begin
         self._db = psycopg.connect(autocommit=True, **where)  # type: ignore[arg-type,unused-ignore]
         weakref.finalize(self, self._db.close)
         self._clock = clock
@@ -142,10 +166,11 @@ class _PostgresConnection:
             if self._db.execute("SHOW synchronous_commit").fetchone() == ("off",):
                 # An intent that a crash of the server could forget is no intent.
                 self._db.execute("SET synchronous_commit = on")
-            self._db.execute("CREATE SCHEMA IF NOT EXISTS failsoft")
-            self.begin(wait=True)
-            migrate(_Executor(self._db), _TYPES)
-            self.commit()
+            if begin == _WRITE:
+                self._db.execute("CREATE SCHEMA IF NOT EXISTS failsoft")
+                self.begin(wait=True)
+                migrate(_Executor(self._db), _TYPES)
+                self.commit()
         except BaseException:
             self.close()
             raise
@@ -155,7 +180,7 @@ class _PostgresConnection:
         return self._tables
 
     def begin(self, *, wait: bool) -> None:
-        cursor = self._db.execute(_BEGIN.encode())
+        cursor = self._db.execute(self._begin.encode())
         row = None
         while row is None or cursor.nextset():
             row = cursor.fetchone() if cursor.description is not None else row or ()

@@ -11,13 +11,11 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from failsoft.ledger.decide import Go, Replay, decide
 from failsoft.stores import operations
 from failsoft.stores.engine import EngineStore
 from failsoft.stores.schema import migrate
 from failsoft.stores.sql_journal import SQLJournal
 from failsoft.stores.sql_tables import SQLTables
-from failsoft.stores.tables import NOTHING
 from failsoft.stores.writer import Writer
 
 if TYPE_CHECKING:
@@ -80,16 +78,11 @@ class SQLiteStore(EngineStore):
         Read here and now, on the caller's thread: an indexed read of a local file takes about 10 µs, a trip to the
         writer's thread ten times as much. What needs writing goes there.
         """
+        is_idle = self._writer.is_idle  # before reading: what is written by then is seen
         found = self._writer.peek(lambda tables: tables.found(intent)) or self._reader.found(intent)
-        if found is NOTHING:
-            return operations.go(intent)
         if found is not None:
-            now = self._wall()
-            verdict = decide(found, intent, now)
-            # An old read that lets a call go or replays it is harmless: `begin` looks again, a success stays one. One
-            # that refuses must know what this process has queued, such as the end of the claim that it met.
-            is_certain = isinstance(verdict, (Go, Replay)) or self._writer.is_idle
-            if is_certain and not operations.needs_writing(found, verdict, now):
+            verdict = operations.verdict_of(found, intent, self._wall(), is_idle=is_idle)
+            if verdict is not None:
                 return verdict
         return await super().look(intent)
 
