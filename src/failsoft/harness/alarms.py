@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Alarm", "AlarmQueue", "AlarmQueues"]
+__all__ = ["Alarm", "AlarmQueue", "AlarmQueues", "LoneAlarm"]
 
 
 class Alarm:
@@ -75,8 +75,10 @@ class AlarmQueue:
             loop.call_later(alarm.due - self._now(), self._fire)
 
     def disarm(self, alarm: Alarm) -> None:
-        """Stop watching; the shared timer stays until it fires."""
+        """Stop watching and take our cancel back, if there was one; the shared timer stays until it fires."""
         self._pending.pop(alarm, None)
+        if alarm.fired:
+            alarm.settle()
 
     def _fire(self) -> None:
         self._ticking = False
@@ -116,3 +118,44 @@ class AlarmQueues:
                 queue = self._queues[loop] = AlarmQueue(loop, self._now)
         self._last = queue
         return queue
+
+
+class LoneAlarm:
+    """The timer of one attempt that shares its due time with no other, and may be put off by progress.
+
+    Args:
+        alarm: What is due; its `due` is the latest end.
+        idle_s: Longest silence in seconds; None for no such limit.
+        now: Tells monotonic time.
+        loop: Where to wait.
+    """
+
+    __slots__ = ("_alarm", "_handle", "_idle_s", "_loop", "_now", "_touched")
+
+    def __init__(
+        self, alarm: Alarm, idle_s: float | None, now: Callable[[], float], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._alarm, self._idle_s, self._now, self._loop = alarm, idle_s, now, loop
+        self._touched = now()
+        self._handle = loop.call_later(self._end() - self._touched, self._ring)
+
+    def touch(self) -> None:
+        """There was progress; from any thread: one assignment."""
+        self._touched = self._now()
+
+    def disarm(self, alarm: Alarm) -> None:
+        """Stop watching and take our cancel back, if there was one."""
+        self._handle.cancel()
+        if alarm.fired:
+            alarm.settle()
+
+    def _end(self) -> float:
+        due = self._alarm.due
+        return due if self._idle_s is None else min(due, self._touched + self._idle_s)
+
+    def _ring(self) -> None:
+        left = self._end() - self._now()
+        if left <= 0:
+            self._alarm.fire()
+        else:
+            self._handle = self._loop.call_later(left, self._ring)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from failsoft.policies import EffectivePolicy
     from failsoft.tools import Tool
 
-__all__ = ["HarnessWarning", "build", "default_store_url"]
+__all__ = ["HarnessWarning", "build", "default_store_file", "default_store_url"]
 
 
 class HarnessWarning(UserWarning):
@@ -127,9 +127,14 @@ def default_store_url(tools: Iterable[Tool[..., Any]]) -> str:
     """
     if not any(tool.standing is Standing.PROTECTED for tool in tools):
         return "memory"
+    return f"sqlite:///{default_store_file()}"
+
+
+def default_store_file() -> Path:
+    """The file of `store="auto"`, whether it is there or not."""
     home = os.environ.get("FAILSOFT_HOME")
     folder = Path(home) if home else Path.cwd() / ".failsoft"
-    return f"sqlite:///{folder.absolute() / 'failsoft.db'}"
+    return folder.absolute() / "failsoft.db"
 
 
 def _store(store: str | LedgerStore, tools: Registry, clock: Clock) -> LedgerStore:

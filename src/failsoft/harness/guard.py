@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import AgentError, CircuitOpen
 from failsoft.core.events import EventName
-from failsoft.harness.blame import failure_of, meaning_of_cancel
+from failsoft.harness.blame import failure_of, is_failure, meaning_of_cancel
 from failsoft.harness.claim import begin
 from failsoft.harness.fall_back import fall_back
 from failsoft.harness.invoke import accepted, answered_late, arm, run_elsewhere
@@ -86,9 +86,11 @@ async def _attempts(call: LiveCall) -> Any:
             if error is None:
                 _let_go(call, breaker)
                 raise
-        except BaseException:
-            _let_go(call, breaker)
-            raise
+        except BaseException as exc:
+            if not is_failure(exc):
+                _let_go(call, breaker)
+                raise
+            error = failure_of(call, exc)
         else:
             call.ended_at = end = monotonic()
             if breaker is not None:

@@ -88,7 +88,7 @@ async def run_elsewhere(call: LiveCall, began: float) -> Any:
                 value = await value
         finally:
             watch.disarm(call)
-    except CancelledError as exc:
+    except CancelledError:
         if job is None or not (call.fired or call.is_callers_cancel()):
             raise
         call.started = job.started
@@ -97,7 +97,7 @@ async def run_elsewhere(call: LiveCall, began: float) -> Any:
         if outcome is not None and outcome[1] is None and not call.is_callers_cancel():
             return outcome[0]  # it ended in the moment of the time-out: its answer is known, so it is told
         raise
-    except Exception:
+    except BaseException:
         call.started = job is not None and job.started
         raise
     call.started = True
