@@ -148,6 +148,10 @@ def test_values_that_cannot_work_are_refused(values: dict[str, Any]) -> None:
     """A part of the wrong sort is refused where it is written."""
     with pytest.raises(UsageError):
         Policy(**values)
+    with pytest.raises(UsageError, match="long limits"):
+        Policy(timeout=None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="'auto' chooses"):
+        Policy(isolation=None)  # type: ignore[arg-type]
     assert Isolation("process", memory_mb=100).memory_mb == 100
     with pytest.raises(UsageError, match="memory"):
         Isolation("thread", memory_mb=100)
