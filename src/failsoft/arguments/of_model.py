@@ -20,6 +20,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 
 from failsoft.arguments.census import NOT_SURE, census_of, has_exactly
 from failsoft.arguments.coerce import coerce
+from failsoft.arguments.direct import direct_validator
 from failsoft.arguments.problems import model_problems, schema_problems, unknown_fields
 from failsoft.arguments.reader import ArgumentReader, Raw, Values
 from failsoft.arguments.refusals import MAX_CHARS
@@ -60,6 +61,7 @@ class ModelReader(ArgumentReader):
         self.hidden = hidden
         core_schema: Any = shown.__pydantic_core_schema__
         self._validator = shown.__pydantic_validator__
+        self._directly = direct_validator(core_schema)
         self._schema_validator = compile_schema(schema)
         self._conforms = compile_schema(with_text_checked(schema)).is_valid
         self._census = census_of(core_schema)
@@ -86,6 +88,7 @@ class ModelReader(ArgumentReader):
         reads_text = not self._decimals
         has_moment = self._has_moment
         none: tuple[Repair, ...] = ()
+        directly = self._directly
 
         def parse_values(raw: Any, truncated: bool = False) -> Values:
             kind = type(raw)
@@ -93,6 +96,8 @@ class ModelReader(ArgumentReader):
                 if truncated:
                     pass
                 elif kind is dict:
+                    if directly is not None:
+                        return directly(raw), none
                     if conforms(raw) and (not has_any or is_plain(raw)):
                         return validate_python(raw).__dict__, none
                 elif kind is str and reads_text and len(raw) <= MAX_CHARS:

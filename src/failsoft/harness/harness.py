@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import asyncio
     import os
     import random
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
     from failsoft.classify import Classifier
     from failsoft.core.calls import Progress
@@ -122,7 +122,7 @@ class Harness:
 
     # ---- calling ----
 
-    async def call(
+    def call(
         self,
         tool: Tool[..., Any] | str,
         arguments: Any = None,
@@ -137,8 +137,8 @@ class Harness:
         key: str | None = None,
         truncated: bool = False,
         on_progress: Callable[[Progress], object] | None = None,
-    ) -> ToolResult:
-        """Run one call and return its result; never raises for what a tool, a model or the world did.
+    ) -> Coroutine[Any, Any, ToolResult]:
+        """Run one call: await it for its result; never raises for what a tool, a model or the world did.
 
         Args:
             tool: The tool or its name, as the model sent it.
@@ -174,7 +174,7 @@ class Harness:
             if on_progress is not None:
                 call.on_progress = delivered_in_loop(call, on_progress)
             call.key, call.occurrence = key, occurrence
-        return await execute(call)
+        return execute(call)
 
     def _place(self, call: LiveCall, run: Run | str | None, scope: str | None) -> None:
         """Put a call into its run and scope."""
