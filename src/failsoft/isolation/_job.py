@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import signal
-import time
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
@@ -106,7 +105,7 @@ class ProcessJob:
         call = self._call
         fields: dict[str, Any] = {"attempt": call.attempt, "id": call.id}
         if call.deadline != float("inf"):
-            fields["left_s"] = call.deadline - time.monotonic()
+            fields["left_s"] = call.remaining_s
         if call.run_id is not None:
             fields["run"] = call.run_id
         if call.scope != "default":

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -61,7 +62,7 @@ class Link:
             )
         if not sys.executable:
             raise UsageError("isolation='process' needs sys.executable, the path of the running Python")
-        self._listener = listener
+        self._listener = weakref.ref(listener)  # the thread below must not keep a forgotten runner alive
         self._lock = threading.Lock()
         self._control, control = socket.socketpair()
         self._forge, forge = socket.socketpair()
@@ -132,16 +133,20 @@ class Link:
         with self._lock:
             self._control.close()
             self._forge.close()
-        self._listener.lost()
+        if (listener := self._listener()) is not None:
+            listener.lost()
 
     def _hear(self, message: list[Any]) -> None:
+        listener = self._listener()
+        if listener is None:
+            return
         match message:
             case ["up", token, pid]:
-                self._listener.worker_up(token, pid)
+                listener.worker_up(token, pid)
             case ["exit", pid, status]:
-                self._listener.worker_exit(pid, status)
+                listener.worker_exit(pid, status)
             case ["zygote", status]:
-                self._listener.zygote_exit(status)
+                listener.zygote_exit(status)
 
     def close(self) -> None:
         """Have the supervisor kill everything and end; `lost` is called when it has."""

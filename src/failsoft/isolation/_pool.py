@@ -229,21 +229,33 @@ class Pool:
         return self.idle.pop()
 
     def grow(self) -> None:
+        """Ask for the workers that are missing."""
+        refused: list[ProcessJob] = []
         with self._lock:
             if self.closed:
                 return
             alive = sum(not handle.dying for handle in self.handles.values())
             wanted = min(self._max_workers, self.busy + len(self.queue)) + self._spares
-            link = self.link or self._connect()
-            for _ in range(max(wanted, 1) - alive):
-                handle = Handle(next(self._tokens), time.monotonic(), self.done)
-                self.handles[handle.token] = handle
-                with handle.open() as other:
-                    link.fork(handle.token, {**self._options, "log_level": logging.root.level}, other)
+            try:
+                for _ in range(max(wanted, 1) - alive):
+                    self._ask_for_worker()
+            except OSError:
+                log.exception("a worker process could not be made")
+                if not self.handles:
+                    refused = list(self.queue)
+                    self.queue.clear()
+        _refuse(refused, Overloaded("the system refuses another process", reason="no_processes"))
+
+    def _ask_for_worker(self) -> None:
+        link = self.link or self._connect()
+        handle = Handle(next(self._tokens), time.monotonic(), self.done)
+        with handle.open() as other:
+            self.handles[handle.token] = handle
+            link.fork(handle.token, {**self._options, "log_level": logging.root.level}, other)
 
     def _connect(self) -> Link:
-        link = self.link = Link(_Ears(self), self._stdout)
-        weakref.finalize(self, _end, link, self.handles)
+        link = self.link = Link(self, self._stdout)
+        weakref.finalize(self, _end, link)
         if self._preload:
             for body in self.bodies.values():
                 link.load(body.address)
@@ -336,29 +348,6 @@ class Pool:
         _ring(self._gone_bells)
 
 
-class _Ears:
-    """Passes on what the link hears, without keeping the pool alive."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = weakref.ref(pool)
-
-    def worker_up(self, token: int, pid: int) -> None:
-        if (pool := self._pool()) is not None:
-            pool.worker_up(token, pid)
-
-    def worker_exit(self, pid: int, status: int) -> None:
-        if (pool := self._pool()) is not None:
-            pool.worker_exit(pid, status)
-
-    def zygote_exit(self, status: int) -> None:
-        if (pool := self._pool()) is not None:
-            pool.zygote_exit(status)
-
-    def lost(self) -> None:
-        if (pool := self._pool()) is not None:
-            pool.lost()
-
-
 def in_loop(loop: asyncio.AbstractEventLoop | None, fn: Callable[..., Any], *args: Any) -> bool:
     """Call in the thread of a loop, at once where that is this one; False where the loop is gone."""
     if loop is None or loop.is_closed():
@@ -394,9 +383,7 @@ async def _within(event: asyncio.Event, seconds: float) -> None:
         log.debug("did not end within %s s", seconds)
 
 
-def _end(link: Link, handles: dict[int, Handle]) -> None:
+def _end(link: Link) -> None:
     """For a runner that nobody closed: at its collection, or at the end of the program."""
     link.close()
     link.join(2.0)
-    for handle in list(handles.values()):
-        handle.end(signal.SIGKILL)

@@ -110,7 +110,9 @@ def signal_tree(pid: int, number: int) -> None:
 class Supervisor:
     """The loop of the supervisor process."""
 
-    def __init__(self, control: socket.socket, forge: int, parent: int, zygote_argv: list[str]) -> None:
+    def __init__(
+        self, control: socket.socket, forge: socket.socket, parent: int, zygote_argv: list[str]
+    ) -> None:
         self.control, self.forge, self.parent = control, forge, parent
         self.zygote_argv = zygote_argv
         self.zygote = 0
@@ -171,10 +173,10 @@ class Supervisor:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != own:
             os._exit(1)
-        for fd in (self.forge, self.register_end):
+        for fd in (self.forge.fileno(), self.register_end):
             os.set_inheritable(fd, True)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        argv = [*self.zygote_argv, str(self.forge), str(self.register_end), str(own)]
+        argv = [*self.zygote_argv, str(self.forge.fileno()), str(self.register_end), str(own)]
         try:
             os.execv(argv[0], argv)  # noqa: S606
         finally:
@@ -238,11 +240,21 @@ class Supervisor:
             self.deadlines.pop(pid, None)
             if pid == self.zygote:
                 self.zygote = 0
+                self.forget_requests()
                 self.tell("zygote", status)
             elif pid in self.workers:
                 self.workers.discard(pid)
                 self.exits.append((time.monotonic(), pid, status))
         return bool(ended)
+
+    def forget_requests(self) -> None:
+        """Throw away what the zygote did not read any more: the parent asks again, without what ended it."""
+        while select.select([self.forge], [], [], 0)[0]:
+            data, fds, _, _ = socket.recv_fds(self.forge, 65536, 16)  # takes flags, and ignores them
+            for fd in fds:
+                os.close(fd)
+            if not data:
+                return
 
     def read_register(self) -> None:
         """Learn of new workers, and pass them on."""
@@ -287,8 +299,10 @@ class Supervisor:
 
 def main(argv: list[str]) -> None:
     """Arguments: control socket, forge socket, the parent's id, then the zygote's command line."""
-    control, forge, parent = map(int, argv[:3])
-    Supervisor(socket.socket(fileno=control), forge, parent, argv[3:]).run()
+    control, forge = (socket.socket(fileno=int(fd)) for fd in argv[:2])
+    for sock in (control, forge):
+        sock.set_inheritable(False)  # a grandchild that holds `control` would hide this process's end
+    Supervisor(control, forge, int(argv[2]), argv[3:]).run()
 
 
 if __name__ == "__main__":
