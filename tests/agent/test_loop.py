@@ -298,6 +298,20 @@ async def test_a_run_may_be_named_and_shared():
     assert outcome.calls[0].replayed
 
 
+async def test_roles_of_the_asker_reach_the_tools():
+    """A tool for some roles is refused to others and runs for those."""
+
+    @tool(read_only=True, roles=["clerk"])
+    async def files() -> str:
+        """Look at the files."""
+        return "a, b"
+
+    async with Harness([files], store="memory") as harness:
+        for roles, ok in ([], False), (["clerk"], True):
+            outcome = await Agent(ScriptedClient([[("files", {})], "done"]), harness).run("go", roles=roles)
+            assert outcome.calls[0].ok is ok
+
+
 async def test_a_function_can_be_the_model():
     """A function that takes the request and gives a provider's message is a client."""
 

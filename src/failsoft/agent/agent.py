@@ -93,7 +93,12 @@ class Agent:
         self.rng = rng or random.Random()
 
     async def run(
-        self, prompt: str | Sequence[Mapping[str, Any]], *, run: Any = None, scope: str | None = None
+        self,
+        prompt: str | Sequence[Mapping[str, Any]],
+        *,
+        run: Any = None,
+        scope: str | None = None,
+        roles: Sequence[str] = (),
     ) -> Outcome:
         """Do one task and return how it ended; never raises for what a model, a tool or the world did.
 
@@ -101,26 +106,37 @@ class Agent:
             prompt: The task; or the messages of a conversation in the client's dialect, the last one the user's.
             run: A run of the harness, or an id for it. Calls in one run are remembered together.
             scope: Whose calls may be confused with whose; one per tenant.
+            roles: What the one who asks may do; tools with other `roles` are refused.
 
         Raises:
             asyncio.CancelledError: The caller's own; `interrupted_outcome(error)` tells how the run stood.
             UsageError: Misuse of the API.
         """
         async with self._opened(run, scope) as opened:
-            return await drive(self._task(opened, self._begin(prompt)))
+            return await drive(self._task(opened, self._begin(prompt), roles=roles))
 
     def run_sync(
-        self, prompt: str | Sequence[Mapping[str, Any]], *, run: Any = None, scope: str | None = None
+        self,
+        prompt: str | Sequence[Mapping[str, Any]],
+        *,
+        run: Any = None,
+        scope: str | None = None,
+        roles: Sequence[str] = (),
     ) -> Outcome:
         """`run` for synchronous code.
 
         Raises:
             UsageError: On the thread of the background loop itself.
         """
-        return run_sync(lambda: self.run(prompt, run=run, scope=scope))
+        return run_sync(lambda: self.run(prompt, run=run, scope=scope, roles=roles))
 
     def stream(
-        self, prompt: str | Sequence[Mapping[str, Any]], *, run: Any = None, scope: str | None = None
+        self,
+        prompt: str | Sequence[Mapping[str, Any]],
+        *,
+        run: Any = None,
+        scope: str | None = None,
+        roles: Sequence[str] = (),
     ) -> AgentStream:
         """`run`, watched: `async for event in agent.stream("...")`; the model's text comes in pieces.
 
@@ -131,11 +147,13 @@ class Agent:
 
         async def start(listen: Callable[[Event], object]) -> Outcome:
             async with self._opened(run, scope) as opened:
-                return await drive(self._task(opened, self._begin(prompt), listen=listen))
+                return await drive(self._task(opened, self._begin(prompt), listen=listen, roles=roles))
 
         return AgentStream(start)
 
-    async def resume(self, run: Any, *, answer: Answer | str | None = None) -> Outcome:
+    async def resume(
+        self, run: Any, *, answer: Answer | str | None = None, roles: Sequence[str] = ()
+    ) -> Outcome:
         """Go on with a run that stopped, waits for a person, or was cut off; also in another process.
 
         Calls that have their result are not run again; of those that had none yet, the harness's ledger knows what has
@@ -144,6 +162,7 @@ class Agent:
         Args:
             run: The run's id, or the `Outcome` that it ended with.
             answer: What a person says: an `Answer`, or text as guidance for the model.
+            roles: As for `run`; they are not kept with the run.
 
         Raises:
             UsageError: The run is not known here, or it is finished.
@@ -159,7 +178,7 @@ class Agent:
                 f"run {run_id!r} is finished\n\nhint: agent.run([*outcome.messages, {{'role': 'user', ...}}])"
             )
         async with self._opened(run_id, state["scope"]) as opened:
-            task = self._task(opened, Transcript())
+            task = self._task(opened, Transcript(), roles=roles)
             restore(task, state)
             self._take_up(task, state, Answer.guide(answer) if isinstance(answer, str) else answer)
             return await drive(task)
@@ -220,6 +239,7 @@ class Agent:
         transcript: Transcript,
         *,
         listen: Callable[[Event], object] | None = None,
+        roles: Sequence[str] = (),
     ) -> Task:
         classifier = _shared(self.harness, "classifier") or Classifier()
         tools = {tool.name: tool for tool in getattr(self.harness, "tools", ())}
@@ -254,6 +274,7 @@ class Agent:
             form=self.form,
             on_escalate=self.on_escalate,
             listen=listen,
+            roles=tuple(roles),
             runs=self.runs,
             events=_shared(self.harness, "events"),
             transcript=transcript,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.outcome import StopReason
 from failsoft.agent.people import ask_approvals, escalate, follow
@@ -65,7 +65,9 @@ async def _run(task: Task, calls: Sequence[ToolCall], rulings: Sequence[Ruling])
     for call in allowed:
         task.tell(EventName.CALL_ADMITTED, call)
     left_s = task.remaining_s()
-    options = {} if left_s == float("inf") else {"deadline_s": left_s}
+    options: dict[str, Any] = {} if left_s == float("inf") else {"deadline_s": left_s}
+    if task.roles:
+        options["roles"] = task.roles
     for call, result in zip(allowed, await task.run.call_all(allowed, **options), strict=True):
         task.pending[call.id] = result
         _tell(task, call, result)

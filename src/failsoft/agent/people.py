@@ -67,6 +67,7 @@ async def follow(task: Task, call: ToolCall, answer: Answer) -> None:
         id=call.id,
         approved=True,
         truncated=call.truncated and answer.action == "approve",
+        roles=task.roles,
     )
     task.pending[call.id] = result
     task.watch.learn([result])

@@ -53,6 +53,7 @@ class Task:
         system: What the model is to be.
         form: The structured answer that is wanted.
         on_escalate: Asks a person.
+        roles: What the one who asks may do.
         listen: Takes every event of this run, pieces of text included; the client streams where it is given.
         runs: Keeps the run's state, so that it may go on later.
         answer: What a person has said meanwhile, for the question that the run stopped at.
@@ -69,6 +70,7 @@ class Task:
     system: str | None = None
     form: Form | None = None
     on_escalate: Callable[[Case], Any] | None = None
+    roles: tuple[str, ...] = ()
     listen: Callable[[Event], object] | None = None
     events: Any = None
     runs: RunStore | None = None

@@ -15,9 +15,17 @@ from failsoft.core.errors import ModelError, UsageError
 from failsoft.core.kinds import Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["PerLoop", "answer_body", "broken_streams", "cut_answer", "load", "unreadable_answer"]
+__all__ = [
+    "PerLoop",
+    "answer_body",
+    "broken_streams",
+    "cut_answer",
+    "load",
+    "ready_made",
+    "unreadable_answer",
+]
 
 
 def load(module: str, extra: str) -> Any:
@@ -34,6 +42,23 @@ def load(module: str, extra: str) -> Any:
 
 # None of the SDKs' own errors is one of these: they come from putting together events that do not fit.
 _STUMBLES = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RuntimeError)
+
+
+def ready_made(parameters: Mapping[str, Any], empty: str) -> dict[str, Any]:
+    """The parameters for `create`, with conversation and tools handed over as they are, by `extra_body`.
+
+    They are in the provider's shapes already. The SDKs translate Python names in them one by one, which is nine tenths
+    of the time of a turn at 130 messages (29 of 32 ms; `bench/agent.py`), and changes nothing.
+
+    Args:
+        parameters: All of them.
+        empty: Name of the required parameter that holds the conversation.
+    """
+    body = {
+        name: parameters[name] for name in (empty, "tools", "system", "instructions") if name in parameters
+    }
+    kept = {name: value for name, value in parameters.items() if name not in body}
+    return {**kept, empty: [], "extra_body": {**body, **kept.get("extra_body", {})}}
 
 
 class PerLoop:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.clients._messages import turn_of
-from failsoft.agent.clients._sdk import PerLoop, answer_body, broken_streams, cut_answer, load
+from failsoft.agent.clients._sdk import PerLoop, answer_body, broken_streams, cut_answer, load, ready_made
 from failsoft.core.errors import PermissionDenied
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class AnthropicClient:
             parameters["tools"] = request.tools
             if request.withhold_tools:
                 parameters["tool_choice"] = {"type": "none"}
-        return parameters
+        return ready_made(parameters, "messages")
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

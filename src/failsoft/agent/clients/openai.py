@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from failsoft.agent.clients import _chat, _responses
-from failsoft.agent.clients._sdk import PerLoop, answer_body, broken_streams, load
+from failsoft.agent.clients._sdk import PerLoop, answer_body, broken_streams, load, ready_made
 from failsoft.core.errors import PermissionDenied, UsageError
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ class OpenAIClient:
         if most is not None:
             made[limit] = most
         left_s = self.timeout_s if request.timeout_s is None else min(self.timeout_s, request.timeout_s)
-        return {"model": self.model, "timeout": left_s, **made, **self.options}
+        conversation = "messages" if self.api == "chat" else "input"
+        return ready_made({"model": self.model, "timeout": left_s, **made, **self.options}, conversation)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
