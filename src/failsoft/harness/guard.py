@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from failsoft.harness.live import LiveCall
-    from failsoft.policies import BreakerState, RetryBudgetState
+    from failsoft.policies import BreakerState
 
 __all__ = ["guard"]
 
@@ -54,7 +54,7 @@ async def _attempts(call: LiveCall) -> Any:
     monotonic = call.shared.monotonic
     breaker = plan.breaker if plan.breakers is None else plan.breaker_for(call.values, now)
     if plan.budget is not None:
-        _deposit(call, plan.budget, now)
+        plan.budget.deposit(now)
     while True:
         if breaker is not None:
             call.permit = breaker.admit(now)
@@ -101,14 +101,6 @@ async def _attempts(call: LiveCall) -> Any:
                 call.release()
             return value
         now = await _after_failure(call, breaker, error, now)
-
-
-def _deposit(call: LiveCall, budget: RetryBudgetState, now: float) -> None:
-    """Pay for the call into the budgets that its retries would be taken from."""
-    budget.deposit(now)
-    run = call.run
-    if run is not None and run.retry_budget is not None:
-        run.retry_budget.deposit(now)
 
 
 async def _wait_and_claim(call: LiveCall) -> None:

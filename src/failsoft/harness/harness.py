@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from failsoft.core.calls import ToolCall
 from failsoft.core.errors import AgentError, UsageError
@@ -13,7 +13,7 @@ from failsoft.harness.batch import run_batch, with_unique_ids
 from failsoft.harness.builder import build
 from failsoft.harness.executor import execute
 from failsoft.harness.live import LiveCall
-from failsoft.harness.progress import delivered_in_loop
+from failsoft.harness.options import CallOptions, apply_options
 from failsoft.harness.report import failure_result
 from failsoft.harness.run import Run
 from failsoft.harness.sync_door import run_sync
@@ -123,27 +123,15 @@ class Harness:
     # ---- calling ----
 
     def call(
-        self,
-        tool: Tool[..., Any] | str,
-        arguments: Any = None,
-        *,
-        id: str | None = None,
-        run: Run | str | None = None,
-        scope: str | None = None,
-        roles: Iterable[str] = (),
-        approved: bool = False,
-        deadline_s: float | None = None,
-        occurrence: int = 1,
-        key: str | None = None,
-        truncated: bool = False,
-        on_progress: Callable[[Progress], object] | None = None,
+        self, tool: Tool[..., Any] | str, arguments: Any = None, **options: Unpack[CallOptions]
     ) -> Coroutine[Any, Any, ToolResult]:
         """Run one call: await it for its result; never raises for what a tool, a model or the world did.
 
         Args:
             tool: The tool or its name, as the model sent it.
             arguments: Text, bytes, a mapping (which may hold Python values), or None when nothing was sent.
-            id: The provider's call id.
+            options: Any of the following, by keyword.
+            id: The provider's call id; one is made where none is given.
             run: The run, or its id. Without one only doubts are remembered.
             scope: Whose calls may be confused with whose; default the run's, else the harness's name.
             roles: What the caller may do; see `Tool.roles`.
@@ -158,31 +146,17 @@ class Harness:
             BaseException: The caller's cancel, KeyboardInterrupt, SystemExit, and the types in `passthrough`.
             UsageError: Misuse of the API.
         """
-        call = LiveCall(
-            self._shared, tool if isinstance(tool, str) else tool.name, arguments, id, self._monotonic()
-        )
-        if run is not None or scope is not None:
-            self._place(call, run, scope)
-        if roles:
-            call.roles = frozenset((roles,) if isinstance(roles, str) else roles)
-        if deadline_s is not None:
-            call.deadline = call.hard_deadline = call.started_at + deadline_s
-        if approved or truncated or on_progress is not None or key is not None or occurrence != 1:
-            if occurrence < 1:
-                raise UsageError(f"occurrence counts from 1, got {occurrence!r}")
-            call.approved, call.truncated = approved, truncated
-            if on_progress is not None:
-                call.on_progress = delivered_in_loop(call, on_progress)
-            call.key, call.occurrence = key, occurrence
+        name = tool if isinstance(tool, str) else tool.name
+        call = LiveCall(self._shared, name, arguments, None, self._monotonic())
+        if options:
+            apply_options(call, self, **options)
         return execute(call)
 
-    def _place(self, call: LiveCall, run: Run | str | None, scope: str | None) -> None:
-        """Put a call into its run and scope."""
-        if isinstance(run, str):
-            run = self._runs.get(run) or Run(self, run, scope)
-        if run is not None:
-            call.run, call.run_id = run, run.id
-        call.scope = scope or (run.scope if run is not None else self.name)
+    def find_run(self, run: Run | str, scope: str | None = None) -> Run:
+        """The open run of that id; one that only carries the id where none is open."""
+        if isinstance(run, Run):
+            return run
+        return self._runs.get(run) or Run(self, run, scope)
 
     async def call_all(
         self,

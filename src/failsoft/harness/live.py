@@ -27,6 +27,7 @@ class LiveCall(CallContext, Alarm):
     """All state of one call; dies with it. Class-level values are what a plain call never has to set."""
 
     plan: Plan
+    _scope: str | None = None
     values: dict[str, Any]
     ended_at: float
     run: Run | None = None
@@ -64,6 +65,15 @@ class LiveCall(CallContext, Alarm):
     def render(self, result: ToolResult) -> tuple[Content, int]:
         """The content of a result for the model, and how many characters were cut from it."""
         return self.shared.render(self, result)
+
+    @property
+    def scope(self) -> str:
+        """Whose calls may be confused with whose: what was said, else the harness's name."""
+        return self._scope or self.shared.name
+
+    @scope.setter
+    def scope(self, scope: str) -> None:
+        self._scope = scope
 
     @property
     def read_only(self) -> bool:
