@@ -214,7 +214,11 @@ class Supervisor:
     def kill(self, pid: int, after_s: float) -> None:
         """Ask a worker's tree to end, and kill it after `after_s` seconds."""
         if pid in self.workers:
-            signal_tree(pid, signal.SIGTERM if after_s > 0 else signal.SIGKILL)
+            number = signal.SIGTERM if after_s > 0 else signal.SIGKILL
+            # The group before the search for the rest, which takes milliseconds. What loses its parent meanwhile
+            # comes to this process, and is swept.
+            signal_all([pid], number, os.killpg)
+            signal_all(descendants(pid), number)
             self.deadlines[pid] = time.monotonic() + after_s
 
     def enforce(self) -> None:
