@@ -100,7 +100,7 @@ class ModelReader(ArgumentReader):
                         return directly(raw), none
                     if conforms(raw) and (not has_any or is_plain(raw)):
                         return validate_python(raw).__dict__, none
-                elif kind is str and reads_text and len(raw) <= MAX_CHARS:
+                elif kind is str and reads_text and len(raw) <= MAX_CHARS and ":\\" not in raw:
                     if counts:
                         model = validate_json(raw, strict=True)
                         is_whole = has_exactly(raw, census(model))
