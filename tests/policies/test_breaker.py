@@ -252,6 +252,8 @@ def test_changes_tell_what_happened() -> None:
         ("closed", "probes_succeeded"),
     ]
     assert changes[2].calls == 0
+    assert [change.open_s for change in changes] == [30, 0, 0]
+    assert [change.generation for change in changes] == [2, 3, 4]
 
 
 def test_stats_and_repr() -> None:
