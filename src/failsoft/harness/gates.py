@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from failsoft.harness.live import LiveCall
     from failsoft.policies import BulkheadState, RateState
 
-__all__ = ["Gates"]
+__all__ = ["Gates", "too_fast"]
 
 
 class _Waiter:
@@ -77,12 +77,7 @@ class Gates:
         now = call.clock.monotonic()
         reservation = rate.reserve(now, rate.options.wait_limit_s(call.remaining_s))
         if reservation is None:
-            raise RateLimited(
-                f"{call.plan.name} may be called {rate.options.calls} times in {rate.options.per_s:g} s.",
-                domain=Domain.RUNTIME,
-                reason="local_rate_limit",
-                retry_after_s=rate.next_in(now),
-            )
+            raise too_fast(call, rate, rate.next_in(now))
         if reservation.wait_s > 0:
             try:
                 await call.clock.sleep(reservation.wait_s)
@@ -122,6 +117,16 @@ class Gates:
     @staticmethod
     def _leave(bulkhead: BulkheadState, permit: int) -> None:
         _wake(bulkhead.leave(permit))
+
+
+def too_fast(call: LiveCall, rate: RateState, wait_s: float) -> RateLimited:
+    """The next turn is too far away."""
+    return RateLimited(
+        f"{call.plan.name} may be called {rate.options.calls} times in {rate.options.per_s:g} s.",
+        domain=Domain.RUNTIME,
+        reason="local_rate_limit",
+        retry_after_s=wait_s,
+    )
 
 
 def _wake(waiter: Hashable | None) -> None:

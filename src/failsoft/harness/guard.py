@@ -21,35 +21,30 @@ from failsoft.policies.retry import RetryDecision
 from failsoft.policies.retry import decide as decide_retry
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from failsoft.harness.live import LiveCall
     from failsoft.policies import BreakerState
 
-__all__ = ["guard"]
+__all__ = ["guard", "guard_with_fallback"]
 
 
-def guard(call: LiveCall) -> Coroutine[Any, Any, Any]:
-    """The coroutine that gives the value of the call, by whatever its policies allow.
+async def guard_with_fallback(call: LiveCall) -> Any:
+    """`guard`, and what stands in for it when it has failed."""
+    try:
+        return await guard(call)
+    except AgentError as error:
+        if call.plan.fallback is None:
+            raise
+        return await fall_back(call, error)
 
-    It raises:
+
+async def guard(call: LiveCall) -> Any:
+    """Attempt after attempt, until one succeeds or the policies say stop.
+
+    Raises:
         AgentError: Everything failed; the last attempt's error.
         KnownAnswer: Somebody else had made the same call.
         BaseException: As `execute`.
     """
-    return _attempts(call) if call.plan.fallback is None else _with_fallback(call)
-
-
-async def _with_fallback(call: LiveCall) -> Any:
-    """The attempts, and what stands in for them when they have failed."""
-    try:
-        return await _attempts(call)
-    except AgentError as error:
-        return await fall_back(call, error)
-
-
-async def _attempts(call: LiveCall) -> Any:
-    """Attempt after attempt, until one succeeds or the policies say stop."""
     plan, now, error = call.plan, call.started_at, None
     monotonic = call.shared.monotonic
     breaker = plan.breaker if plan.breakers is None else plan.breaker_for(call.values, now)
@@ -59,7 +54,7 @@ async def _attempts(call: LiveCall) -> Any:
         if breaker is not None:
             call.permit = breaker.admit(now)
             if not call.permit:
-                raise _refused(call, breaker, now, error)
+                now = await _knock(call, breaker, now, error)
         try:
             if plan.waits:
                 await _wait_and_claim(call)
@@ -187,6 +182,20 @@ def _explained(call: LiveCall, error: AgentError, decision: RetryDecision) -> Ag
         changes["reason"] = "retries_exhausted"
         changes["context"]["last_reason"] = error.reason
     return error.replace(**changes)
+
+
+async def _knock(call: LiveCall, breaker: BreakerState, now: float, last: AgentError | None) -> float:
+    """A breaker gave no permit: ask the fleet where there is one, because this call may be its probe.
+
+    Raises:
+        AgentError: Nobody gave one.
+    """
+    if breaker.site.gate is not None:
+        call.permit = await breaker.site.gate.admit(breaker, call.deadline - now)
+        now = call.shared.monotonic()
+    if not call.permit:
+        raise _refused(call, breaker, now, last)
+    return now
 
 
 def _refused(call: LiveCall, breaker: BreakerState, now: float, last: AgentError | None) -> AgentError:

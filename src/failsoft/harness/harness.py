@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from failsoft.core.calls import ToolCall
-from failsoft.core.errors import AgentError, UsageError
+from failsoft.core.errors import AgentError
 from failsoft.feedback import Feedback
 from failsoft.harness import doubts, stats
 from failsoft.harness.batch import run_batch, with_unique_ids
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from failsoft.ledger.port import LedgerStore
     from failsoft.ledger.records import Doubt
     from failsoft.policies import EffectivePolicy, RetryBudgetState
+    from failsoft.stores.fleet import FleetLink, FleetStore
     from failsoft.stores.journal import Journal
     from failsoft.tools import Tool
 
@@ -55,7 +56,8 @@ class Harness:
         policies: What holds for single tools, by name, on top of what they say themselves.
         store: `auto`, `memory`, `sqlite:///FILE`, `postgresql://...`, or a store. `auto` is memory until a protected
             tool is there, then the SQLite file `$FAILSOFT_HOME/failsoft.db` or `.failsoft/failsoft.db`.
-        fleet: Reserved for state that is shared by many processes; only None is possible yet.
+        fleet: `redis://...` (Redis or Valkey) or `memory://NAME`, or a fleet's store: breakers and rates are shared by
+            all harnesses of the same name that give the same one. None shares nothing.
         classifier: Turns exceptions into errors; give one with rules of your own.
         feedback: How errors are told to the model.
         redactor: What is hidden from logs and from the model.
@@ -82,7 +84,7 @@ class Harness:
         policy: Policy = Policy(),
         policies: Mapping[str, Policy] | None = None,
         store: str | LedgerStore = "auto",
-        fleet: str | None = None,
+        fleet: str | FleetStore | None = None,
         classifier: Classifier | None = None,
         feedback: Feedback = Feedback(),
         redactor: Redactor | None = None,
@@ -95,10 +97,6 @@ class Harness:
         name: str = "default",
         config: str | os.PathLike[str] | Settings | None = "auto",
     ) -> None:
-        if fleet is not None:
-            raise UsageError(
-                f"fleet={fleet!r}: shared state of many processes is not there yet\n\nhint: leave fleet out"
-            )
         self.name = name
         self._shared, self._runners = build(
             tools,
@@ -117,6 +115,11 @@ class Harness:
             name=name,
             config=config,
         )
+        self._fleet: FleetLink | None = None
+        if fleet is not None:
+            from failsoft.harness.fleet import join_fleet  # whoever has no fleet does not load it
+
+            self._fleet = join_fleet(self._shared, fleet)
         self._runs: dict[str, Run] = {}
         self._monotonic = self._shared.clock.monotonic
 
@@ -147,7 +150,7 @@ class Harness:
             UsageError: Misuse of the API.
         """
         name = tool if isinstance(tool, str) else tool.name
-        call = LiveCall(self._shared, name, arguments, None, self._monotonic())
+        call = LiveCall(self._shared, name, arguments, self._monotonic())
         if options:
             apply_options(call, self, **options)
         return execute(call)
@@ -209,7 +212,8 @@ class Harness:
         return found is None or found.parallel
 
     def _refused(self, call: ToolCall, error: Cancelled) -> ToolResult:
-        live = LiveCall(self._shared, call.name, call.arguments, call.id, self._monotonic())
+        live = LiveCall(self._shared, call.name, call.arguments, self._monotonic())
+        live._id = call.id
         return failure_result(live, error)
 
     def call_sync(
@@ -346,6 +350,8 @@ class Harness:
         self._shared.closing = True
         grace_s = max((plan.grace_s for plan in self._shared.plans.values()), default=1.0)
         await self._runners.aclose(grace_s)
+        if self._fleet is not None:
+            await self._fleet.aclose()
         if self.journal is not None:
             await self.journal.close()
         try:
