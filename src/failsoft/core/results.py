@@ -40,7 +40,7 @@ class ToolResult:
     A plain slotted class and not a frozen dataclass: that costs 3 µs a call, this 0.4. Treat it as read-only.
     """
 
-    __slots__ = ("_content", "_source", "attempts", "duration_s", "value")
+    __slots__ = ("_content", "_source", "value")
 
     ok: bool = True
     error: AgentError | None = None
@@ -52,12 +52,20 @@ class ToolResult:
     doubt: str | None = None
     history: tuple[Attempt, ...] = ()
 
-    def __init__(self, value: Any, source: CallSource, attempts: int = 1, duration_s: float = 0.0) -> None:
+    def __init__(self, value: Any, source: CallSource) -> None:
         self.value = value
         self._source = source
-        self.attempts = attempts
-        self.duration_s = duration_s
         self._content: tuple[Content, int] | None = None
+
+    @property
+    def attempts(self) -> int:
+        """How often the body was begun."""
+        return self._source.attempt
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds from admission to this result."""
+        return self._source.duration_s
 
     @property
     def call(self) -> ToolCall:
@@ -107,10 +115,21 @@ class DetailedResult(ToolResult):
         duration_s: float = 0.0,
         **details: Any,
     ) -> None:
-        super().__init__(value, source, attempts, duration_s)
+        super().__init__(value, source)
+        self._attempts, self._duration_s = attempts, duration_s
         self.__dict__.update(details)
         if self.error is not None:
             self.__dict__["ok"] = False
+
+    @property
+    def attempts(self) -> int:
+        """How often the body was begun."""
+        return self._attempts
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds from admission to this result."""
+        return self._duration_s
 
 
 class CallSource(Protocol):
@@ -121,9 +140,15 @@ class CallSource(Protocol):
         """The provider's call id, or one made for it."""
         ...
 
+    @property
+    def duration_s(self) -> float:
+        """Seconds from its beginning to its end."""
+        ...
+
     name: str
     arguments: Any
     truncated: bool
+    attempt: int
 
     def render(self, result: ToolResult) -> tuple[Content, int]:
         """The content for the model, and how many characters were cut from it."""

@@ -41,7 +41,7 @@ def admit(call: LiveCall, outer: CallContext | None) -> Plan:
     if outer is not None and outer.deadline < end:
         end = call.hard_deadline = outer.deadline
     call.deadline = end
-    call.values, repairs = plan.reader.parse_values(call.arguments, call.truncated)
+    call.values, repairs = plan.parse(call.arguments, call.truncated)
     if repairs:
         call.repairs += repairs
         call.notable = True
@@ -71,7 +71,7 @@ def _redirect(call: LiveCall, target: Plan, outer: CallContext | None) -> Plan:
     arguments, call.occurrence = call.values["arguments"], call.values["occurrence"]
     call.plan = target
     call.deadline = min(call.hard_deadline, call.started_at + target.total_s)
-    call.values, repairs = target.reader.parse_values(arguments, call.truncated)
+    call.values, repairs = target.parse(arguments, call.truncated)
     if repairs:
         call.repairs += repairs
         call.notable = True

@@ -67,8 +67,9 @@ class AlarmQueue:
         # A flag and not the handle: a handle holds its loop, and this queue must not keep a closed loop alive.
         self._ticking = False
 
-    def arm(self, alarm: Alarm, loop: asyncio.AbstractEventLoop) -> None:
-        """Watch one attempt."""
+    def arm(self, alarm: Alarm, task: asyncio.Task[Any], due: float, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin an attempt and watch it."""
+        alarm.task, alarm.due, alarm._cancels_before = task, due, task.cancelling()
         self._pending[alarm] = None
         if not self._ticking:
             self._ticking = True

@@ -13,7 +13,7 @@ from failsoft.core.context import current_call
 from failsoft.core.errors import AgentError
 from failsoft.harness.admit import admit, ask_approval
 from failsoft.harness.claim import KnownAnswer, claim
-from failsoft.harness.guard import guard
+from failsoft.harness.guard import guard, guard_with_fallback
 from failsoft.harness.report import (
     report_cancelled,
     report_failure,
@@ -42,14 +42,15 @@ async def execute(call: LiveCall) -> ToolResult:
     token = current_call.set(call)
     try:
         plan = admit(call, outer)
+        if plan.is_simple:  # nothing to ask, to remember or to fall back on
+            return report_plainly(call, await guard(call))
         if plan.asks:
             await ask_approval(call)
         if plan.claims:
             known = await claim(call)
             if known is not None:
                 return known
-        value = await guard(call)
-        return report_plainly(call, value) if plan.quiet else await report_success(call, value)
+        return await report_success(call, await guard_with_fallback(call))
     except AgentError as error:
         return await report_failure(call, error)
     except KnownAnswer as answer:

@@ -47,9 +47,8 @@ def arm(call: LiveCall, began: float) -> AlarmQueue | LoneAlarm:
     attempt_s = plan.attempt_s
     if attempt_s is None or plan.idle_s is not None or began + attempt_s > call.deadline:
         return _arm_alone(call, began, loop)
-    call.set(task, began + attempt_s)
     queue = plan.alarms.of(loop)
-    queue.arm(call, loop)
+    queue.arm(call, task, began + attempt_s, loop)
     return queue
 
 

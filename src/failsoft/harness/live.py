@@ -55,16 +55,20 @@ class LiveCall(CallContext, Alarm):
     slot: Callable[[], object] | None = None
     slot_left: Callable[[], object] | None = None
 
-    def __init__(self, shared: Shared, name: str, arguments: Any, id: str | None, now: float) -> None:
+    def __init__(self, shared: Shared, name: str, arguments: Any, now: float) -> None:
         self.shared = shared
         self.name = name
         self.arguments = arguments
-        self._id = id
         self.started_at = now
 
     def render(self, result: ToolResult) -> tuple[Content, int]:
         """The content of a result for the model, and how many characters were cut from it."""
         return self.shared.render(self, result)
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds from the call's beginning to the end of its last attempt."""
+        return self.ended_at - self.started_at
 
     @property
     def scope(self) -> str:

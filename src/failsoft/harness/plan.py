@@ -52,17 +52,17 @@ class Plan:
         "grace_s",
         "hidden",
         "idle_s",
+        "is_simple",
         "key_parameter",
         "last_good",
         "max_chars",
         "name",
+        "parse",
         "passing",
         "plain",
         "policy",
         "protected",
-        "quiet",
         "read_only",
-        "reader",
         "redirects",
         "repeatable",
         "retry",
@@ -79,7 +79,7 @@ class Plan:
     def __init__(self, tool: Tool[..., Any], policy: EffectivePolicy, clock: Clock) -> None:
         effects, timeout = tool.annotations, policy.timeout
         self.tool, self.policy, self.name = tool, policy, tool.name
-        self.reader = tool.reader
+        self.parse = tool.reader.parse_values
         self.body: Callable[..., Any] = tool.fn
         self.awaits = not tool.is_async
         self.yields = tool.is_generator or tool.is_async_generator
@@ -111,7 +111,7 @@ class Plan:
         self.waits = self.claims
         self.passing: tuple[type[BaseException], ...] = ()
         # The hot path asks one question instead of four.
-        self.quiet = not self.claims and not (policy.fallback is not None and policy.fallback.remembers)
+        self.is_simple = not (self.asks or self.claims or self.fallback is not None)
         self.plain = self.context_parameter is None and self.key_parameter is None and not self.roles
 
     def breaker_for(self, values: Mapping[str, Any], now: float) -> BreakerState | None:

@@ -33,21 +33,20 @@ __all__ = [
 ]
 
 log = logging.getLogger("failsoft")
+_INFO = logging.INFO
 
 
 def report_plainly(call: LiveCall, value: Any) -> ToolResult:
     """The result of a call whose value needs no ledger and no memory; text that may be cut is rendered on demand."""
     shared = call.shared
-    duration_s = call.ended_at - call.started_at
     if call.notable:
-        result: ToolResult = _notable(call, value, duration_s)
-    else:
-        result = ToolResult(value, call, call.attempt, duration_s)
-    if shared.wants(logging.INFO) or (call.notable and shared.recorder is not None):
-        _tell_success(call, duration_s)
+        _tell_success(call, call.duration_s)
+        return _notable(call, value)
+    if shared.wants(_INFO):
+        _tell_success(call, call.duration_s)
     elif shared.recorder is not None:
-        shared.recorder.finished(call, duration_s)
-    return result
+        shared.recorder.finished(call, call.duration_s)
+    return ToolResult(value, call)
 
 
 def _tell_success(call: LiveCall, duration_s: float) -> None:
@@ -71,12 +70,12 @@ async def report_success(call: LiveCall, value: Any) -> ToolResult:
     return result
 
 
-def _notable(call: LiveCall, value: Any, duration_s: float) -> DetailedResult:
+def _notable(call: LiveCall, value: Any) -> DetailedResult:
     return DetailedResult(
         value,
         call,
         call.attempt,
-        duration_s,
+        call.duration_s,
         repairs=call.repairs,
         late=call.late,
         degraded=call.degraded_by is not None,

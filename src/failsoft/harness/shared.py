@@ -205,7 +205,7 @@ class Shared:
         """Run another tool on behalf of a call, within its run, rights and time."""
         from failsoft.harness.executor import execute
 
-        inner = LiveCall(self, name, arguments, None, self.clock.monotonic())
+        inner = LiveCall(self, name, arguments, self.clock.monotonic())
         inner.run, inner.run_id, inner.scope = outer.run, outer.run_id, outer.scope
         inner.roles, inner.on_progress = outer.roles, outer.on_progress
         return await execute(inner)
