@@ -1,4 +1,4 @@
-"""The command group; commands are loaded when they are used, so that `failsoft --help` is quick."""
+"""The command group; a command is loaded when it is used, so that `failsoft --help` is quick."""
 
 from __future__ import annotations
 
@@ -9,34 +9,55 @@ from typing import Any
 
 import click
 
-from failsoft.core.errors import UsageError
+from failsoft.core.errors import AgentError, UsageError
 
-__all__ = ["app", "run"]
+__all__ = ["COMMANDS", "app", "run"]
 
-# command → module that has it as `command`
-_COMMANDS = {
-    "call": "failsoft.cli.call",
-    "demo": "failsoft.cli.demo.command",
-    "tools": "failsoft.cli.tools",
+# command → module that has it as `command`, and its line in the list of commands
+COMMANDS = {
+    "call": ("failsoft.cli.call", "Run one tool through the whole path."),
+    "check": ("failsoft.cli.check", "Look for mistakes in tool definitions; for CI."),
+    "demo": ("failsoft.cli.demo.command", "Show an agent at work with services that fail."),
+    "doubts": ("failsoft.cli.doubts", "List, show and resolve calls that may have happened."),
+    "explain": ("failsoft.cli.explain", "Say what an error means, to whom."),
+    "export": ("failsoft.cli.export", "Print the journal's events, one JSON object a line."),
+    "policy": ("failsoft.cli.policy", "Print what holds for each tool, and where it was said."),
+    "runs": ("failsoft.cli.runs", "List the runs in the journal."),
+    "show": ("failsoft.cli.show", "Show one run: its calls, attempts and doubts."),
+    "stats": ("failsoft.cli.stats", "Count how calls ended, and which arguments models get wrong."),
+    "tools": ("failsoft.cli.tools", "List the tools of a module, or print them for a provider."),
 }
 
 
 class _Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        module = _COMMANDS.get(name)
-        if module is None:
+        if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(module).command
+        command: click.Command = importlib.import_module(COMMANDS[name][0]).command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in sorted(COMMANDS.items())])
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="failsoft", message="%(version)s")
 def app() -> None:
-    """The reliability runtime between a language model and its tools."""
+    """The reliability runtime between a language model and its tools.
+
+    Data goes to stdout, everything else to stderr.
+    Exit codes: 0 finished, 1 not finished, 2 misuse, 3 waiting for a person, 130 interrupted.
+    """
+
+
+def _tell(error: AgentError) -> None:
+    from failsoft.cli.output import clean, note
+
+    note(f"failsoft: {clean(str(error))} ({error.kind}, {error.reason})")
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -45,7 +66,7 @@ def run(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
-        code: Any = app.main(arguments, standalone_mode=False)
+        code: Any = app.main(arguments, prog_name="failsoft", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
         return 130
@@ -55,6 +76,9 @@ def run(arguments: list[str] | None = None) -> int:
     except UsageError as exc:
         click.echo(f"failsoft: {exc}", err=True)
         return 2
+    except AgentError as exc:
+        _tell(exc)
+        return 1
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         return 130

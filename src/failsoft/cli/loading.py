@@ -5,9 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
+import warnings
 from typing import Any
 
+import click
+
 from failsoft.core.errors import UsageError
+from failsoft.harness.builder import HarnessWarning
 from failsoft.harness.harness import Harness
 from failsoft.tools import Tool
 
@@ -29,13 +34,26 @@ def _load(target: str) -> tuple[Any, str | None]:
             raise UsageError(
                 f"there is no module {module_name!r}\n\nhint: run it from the folder where `import {module_name}` works"
             ) from exc
+        raise _broken(module_name, exc) from exc
+    except UsageError:
         raise
+    except Exception as exc:
+        raise _broken(module_name, exc) from exc
     if not name:
         return module, None
     try:
         return getattr(module, name), name
     except AttributeError as exc:
         raise UsageError(f"module {module_name!r} has no {name!r}") from exc
+
+
+def _broken(module_name: str, exc: Exception) -> UsageError:
+    """The error for a module that is there and cannot be imported."""
+    where = traceback.extract_tb(exc.__traceback__)[-1]
+    told = f"{type(exc).__name__}: {exc}"
+    return UsageError(
+        f"importing {module_name!r} failed: {told}\n\nhint: {where.filename}, line {where.lineno}"
+    )
 
 
 def load_tools(target: str) -> list[Tool[..., Any]]:
@@ -72,4 +90,14 @@ def load_harness(target: str) -> Harness:
         harnesses = [value for value in vars(found).values() if isinstance(value, Harness)]
         if len(harnesses) == 1:
             return harnesses[0]
-    return Harness(load_tools(target))
+    return _built(load_tools(target))
+
+
+def _built(tools: list[Tool[..., Any]]) -> Harness:
+    """A harness; what it warns of is a note for the reader, not a line of this file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", HarnessWarning)
+        harness = Harness(tools)
+    for warning in caught:
+        click.echo(f"note: {warning.message}", err=True)
+    return harness

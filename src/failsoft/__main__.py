@@ -1,0 +1,5 @@
+"""`python -m failsoft`: the same as the `failsoft` command."""
+
+from failsoft.cli import main
+
+main()
