@@ -20,7 +20,7 @@ from failsoft.core.calls import Repair
 if TYPE_CHECKING:
     from failsoft.core.errors import InvalidArgument
 
-__all__ = ["to_strict"]
+__all__ = ["has_spoiled_path", "to_strict"]
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
 _COMMENT = re.compile(r"//[^\r\n]*+|#[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
@@ -37,6 +37,11 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 _ODD_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 # A drive letter and one backslash: the escapes behind it were hardly meant as escapes.
 _BARE_PATH = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:\\(?!\\|/)")
+# A whole string that is a drive and names behind backslashes, some of them single: those were read as line breaks
+# and tabs. Names with blanks count only where an escape is there that nobody means (\b, \f): "Q:\nWhat is it" is a text.
+_DRIVE_PATH = re.compile(
+    r"""(?<=["'])[A-Za-z]:(?:(?:\\[bfnrt\\][^"'\\\s:*?<>|]*+)++|(?=[^"]*\\[bf])(?:\\[bfnrt\\][^"'\\:*?<>|]*+)++)(?=["'])"""
+)
 _SINGLE_PARTS = re.compile(r"""\\.|["\r\n\t]""", re.DOTALL)
 _BREAKS = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _WORDS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
@@ -48,6 +53,11 @@ _DETAILS = {
     "python_literal": "True, False and None were read as true, false and null.",
     "single_quotes": "Single-quoted strings were read as strings.",
 }
+
+
+def has_spoiled_path(text: str) -> bool:
+    """Whether a string in JSON text is a Windows path of which strict JSON makes line breaks and tabs."""
+    return any("\\" in path.replace("\\\\", "") for path in _DRIVE_PATH.findall(text))
 
 
 def to_strict(text: str) -> tuple[str, list[Repair]]:
@@ -209,6 +219,8 @@ class _Pass:
             self.backslash(odd.start())
         if path := _BARE_PATH.search(plain):
             self.backslash(path.end() - 1)
+        if ":\\" in body and has_spoiled_path(f'"{body}"'):
+            self.backslash(plain.index("\\"))
 
     def single_part(self, part: re.Match[str]) -> str:
         found = part.group()

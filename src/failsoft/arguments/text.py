@@ -12,7 +12,7 @@ from typing import Any
 
 import jiter
 
-from failsoft.arguments.lenient import to_strict
+from failsoft.arguments.lenient import has_spoiled_path, to_strict
 from failsoft.arguments.refusals import MAX_CHARS, refuse, short
 from failsoft.core.calls import Repair
 
@@ -28,11 +28,6 @@ _HALF_PAIR = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _BEGINS_VALUE = re.compile(r"\s*(?:[{\[\"'/#0-9-]|(?:true|false|null|True|False|None)\b)")
 _ONE_WORD = re.compile(r"[\w.+-]*\Z")
 _MAX_LAYERS = 4
-# A whole string that is a drive and names behind backslashes, some of them single: those were read as line breaks
-# and tabs. Names with blanks count only where an escape is there that nobody means (\b, \f): "Q:\nWhat is it" is a text.
-_DRIVE_PATH = re.compile(
-    r'"[A-Za-z]:(?:(?:\\[bfnrt\\][^"\\\s:*?<>|]*+)++|(?=[^"]*\\[bf])(?:\\[bfnrt\\][^"\\:*?<>|]*+)++)"'
-)
 
 
 def as_text(raw: str | bytes | bytearray) -> str:
@@ -75,7 +70,7 @@ def strict_value(text: str, decimals: bool = False) -> Any:
     )
     if has_huge_number(text):
         raise ValueError("a number may be too large for a float")
-    if ":\\" in text and any("\\" in path.replace("\\\\", "") for path in _DRIVE_PATH.findall(text)):
+    if ":\\" in text and has_spoiled_path(text):
         raise ValueError("a path whose backslashes became line breaks and tabs")
     return value
 
