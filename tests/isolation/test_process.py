@@ -196,13 +196,14 @@ async def test_workers_are_recycled(make_runner):
 
 def test_several_loops():
     """One runner serves several event loops in several threads, and one loop after another."""
-    runner, results = ProcessRunner(max_workers=2), []
+    runner, results, before = ProcessRunner(max_workers=2), [], len(os.listdir("/proc/self/fd"))
 
     async def main(number: int) -> None:
-        for i in range(30):
-            results.append(await runner.start(bodies.add, {"a": number * 100, "b": i}, call()))
-            if i % 10 == 0:
-                await asyncio.sleep(0.001)
+        for i in range(200):
+            job = runner.start(bodies.add, {"a": number * 1000, "b": i}, call())
+            results.append(await asyncio.wait_for(job, 10))
+            if i % 7 == 0:  # lets a worker go to another loop, and come back
+                await asyncio.sleep(0.0005)
 
     threads = [threading.Thread(target=lambda n=n: asyncio.run(main(n))) for n in range(3)]
     for thread in threads:
@@ -210,9 +211,10 @@ def test_several_loops():
     for thread in threads:
         thread.join()
     asyncio.run(main(3))
-    assert sorted(results) == [n * 100 + i for n in range(4) for i in range(30)]
+    assert sorted(results) == [n * 1000 + i for n in range(4) for i in range(200)]
     asyncio.run(runner.aclose(1))
     assert runner.stats().workers == 0
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 async def test_close(make_runner):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from failsoft.isolation import _frames as frames
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
     from failsoft.isolation._job import ProcessJob
 
-__all__ = ["Handle"]
+__all__ = ["Handle", "in_loop"]
 
 log = logging.getLogger("failsoft.isolation")
 
@@ -65,21 +65,23 @@ class Handle:
         return other
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Move to an event loop, that of the calling thread."""
+        """Move to an event loop, that of the calling thread.
+
+        Each loop gets a descriptor of its own: the one that is left is closed by its own loop, after it was taken out
+        there, so that its number cannot come back while a selector still knows it.
+
+        Raises:
+            OSError: The worker is gone.
+        """
         if self.loop is loop:
             return
-        self._detach()
+        old_loop, old_sock = self.loop, self._sock
+        if old_loop is not None:
+            self._sock = old_sock.dup()
         self.loop = loop
         loop.add_reader(self._sock.fileno(), self._on_readable, loop)
-
-    def _detach(self) -> None:
-        loop, self.loop = self.loop, None
-        if loop is None or loop.is_closed():
-            return
-        try:
-            loop.call_soon_threadsafe(loop.remove_reader, self._sock.fileno())
-        except RuntimeError:
-            log.debug("an event loop was closed meanwhile")
+        if old_loop is not None and not in_loop(old_loop, _drop, old_loop, old_sock):
+            old_sock.close()
 
     def send(self, data: bytes) -> None:
         """Write a request, now as far as the socket takes it, the rest when it takes more.
@@ -156,7 +158,7 @@ class Handle:
         self.loop = None
         self._sock.close()
         if self.job is not None:
-            self.job.on_exit(self, status)
+            in_loop(self.job.loop, self.job.on_exit, self, status)
 
     def let_go(self) -> None:
         """Have an idle worker end by itself: it sees the end of its socket."""
@@ -167,3 +169,22 @@ class Handle:
 
     def __repr__(self) -> str:
         return f"Handle(pid={self.pid}, calls={self.calls}, busy={self.job is not None}, dying={self.dying})"
+
+
+def in_loop(loop: asyncio.AbstractEventLoop | None, fn: Callable[..., Any], *args: Any) -> bool:
+    """Call in the thread of a loop, at once where that is this one; False where the loop is gone."""
+    if loop is None or loop.is_closed():
+        return False
+    if asyncio._get_running_loop() is loop:
+        fn(*args)
+        return True
+    try:
+        loop.call_soon_threadsafe(fn, *args)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _drop(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
+    loop.remove_reader(sock.fileno())
+    sock.close()

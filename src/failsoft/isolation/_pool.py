@@ -18,7 +18,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import Overloaded
-from failsoft.isolation._handle import Handle
+from failsoft.isolation._handle import Handle, in_loop
 from failsoft.isolation._link import Link
 from failsoft.isolation.supervisor import signal_all
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from failsoft.isolation._job import Body, ProcessJob
 
-__all__ = ["Pool", "in_loop"]
+__all__ = ["Pool"]
 
 log = logging.getLogger("failsoft.isolation")
 
@@ -346,20 +346,6 @@ class Pool:
                 self.go_on()
         self._ring_free()
         _ring(self._gone_bells)
-
-
-def in_loop(loop: asyncio.AbstractEventLoop | None, fn: Callable[..., Any], *args: Any) -> bool:
-    """Call in the thread of a loop, at once where that is this one; False where the loop is gone."""
-    if loop is None or loop.is_closed():
-        return False
-    if asyncio._get_running_loop() is loop:
-        fn(*args)
-        return True
-    try:
-        loop.call_soon_threadsafe(fn, *args)
-    except RuntimeError:
-        return False
-    return True
 
 
 def _ring(bells: list[Callable[[], object]]) -> None:
