@@ -40,6 +40,8 @@ def load(module: str, extra: str) -> Any:
         raise UsageError(f"{module} is not installed\n\nhint: pip install 'failsoft[{extra}]'") from exc
 
 
+# Besides, an SDK that is too old to know a parameter does not refuse it there.
+_AS_THEY_ARE = ("tools", "system", "instructions", "cache_control")
 # None of the SDKs' own errors is one of these: they come from putting together events that do not fit.
 _STUMBLES = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RuntimeError)
 
@@ -54,9 +56,7 @@ def ready_made(parameters: Mapping[str, Any], empty: str) -> dict[str, Any]:
         parameters: All of them.
         empty: Name of the required parameter that holds the conversation.
     """
-    body = {
-        name: parameters[name] for name in (empty, "tools", "system", "instructions") if name in parameters
-    }
+    body = {name: parameters[name] for name in (empty, *_AS_THEY_ARE) if name in parameters}
     kept = {name: value for name, value in parameters.items() if name not in body}
     return {**kept, empty: [], "extra_body": {**body, **kept.get("extra_body", {})}}
 

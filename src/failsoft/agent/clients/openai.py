@@ -104,7 +104,7 @@ class OpenAIClient:
             made[limit] = most
         left_s = self.timeout_s if request.timeout_s is None else min(self.timeout_s, request.timeout_s)
         conversation = "messages" if self.api == "chat" else "input"
-        return ready_made({"model": self.model, "timeout": left_s, **made, **self.options}, conversation)
+        return ready_made({"model": self.model, "timeout": left_s, **self.options, **made}, conversation)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
