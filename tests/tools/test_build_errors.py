@@ -56,7 +56,7 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "words"), WRONG_OPTIONS, ids=lambda item: str(item)[:40])
+@pytest.mark.parametrize(("options", "words"), WRONG_OPTIONS, ids=[f"{i}-{next(iter(item[0]))}" for i, item in enumerate(WRONG_OPTIONS)])
 def test_wrong_options(options: dict[str, Any], words: str) -> None:
     """Each wrong option is named, with a hint."""
     with pytest.raises(UsageError) as refusal:

