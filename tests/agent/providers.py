@@ -23,14 +23,16 @@ _SERVERS: dict[str, type[ModelServer]] = {
 @asynccontextmanager
 async def provider(api: str, script: Any, **options: Any) -> AsyncIterator[tuple[ModelServer, Any]]:
     """A server of this API and a client for it; at the end, nothing was refused as malformed."""
-    timeout_s = options.pop("timeout_s", 5.0)
+    timeout_s, key = options.pop("timeout_s", 5.0), options.pop("api_key", "k")
     async with _SERVERS[api](script, **options) as server:
         if api == "messages":
             client: Any = AnthropicClient(
-                "stand-in", api_key="k", base_url=server.origin, timeout_s=timeout_s
+                "stand-in", api_key=key, base_url=server.origin, timeout_s=timeout_s
             )
         else:
-            client = OpenAIClient("stand-in", api=api, base_url=f"{server.origin}/v1", timeout_s=timeout_s)  # type: ignore[arg-type]
+            client = OpenAIClient(
+                "stand-in", api=api, api_key=key, base_url=f"{server.origin}/v1", timeout_s=timeout_s
+            )  # type: ignore[arg-type]
         try:
             yield server, client
         finally:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from failsoft.agent import Agent, Limits
+from failsoft.agent import Agent, Limits, OpenAIClient
 from failsoft.harness.harness import Harness
 from failsoft.policies import Retry
 from failsoft.tools import tool
@@ -217,3 +217,14 @@ async def test_tools_are_withheld_in_the_last_turn_without_changing_the_list(api
     assert outcome.stop_reason == "max_turns"
     assert "tool_choice" not in server.bodies[0]
     assert server.bodies[1]["tool_choice"] in ("none", {"type": "none"})
+
+
+async def test_a_local_endpoint_needs_no_key(api, monkeypatch):
+    """With `base_url` and nothing to show, a made-up key is sent; at the provider's own endpoint that is an error."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    async with provider(api, [Line(text="ok")], api_key=None) as (_, client):
+        assert (await run(client)).text == "ok"
+    if api != "messages":
+        outcome = await run(OpenAIClient("m", api=api))
+        assert (outcome.stop_reason, outcome.errors[0].reason) == ("model_error", "missing_key")

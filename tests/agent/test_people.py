@@ -152,6 +152,60 @@ async def test_a_run_that_stopped_at_a_limit_can_be_taken_up():
     assert len(outcome.errors) == 2
 
 
+async def test_text_for_a_run_that_was_cut_off_in_a_turn_comes_after_its_results(tmp_path):
+    """The calls of the turn are answered first; then the model reads what the person said."""
+
+    class Dying(FileRuns):
+        """Forgets what comes after the first turn, as a kill would."""
+
+        async def save_run(self, run_id, state):
+            if not list(self.folder.glob("*.json")):
+                await super().save_run(run_id, state)
+
+    client = ScriptedClient([[("lookup", {"name": "right"})], "never kept"])
+    async with harness() as tools:
+        await Agent(client, tools, runs=Dying(tmp_path)).run("find it", run="r1")
+        again = ScriptedClient(["found it"])
+        outcome = await Agent(again, tools, runs=FileRuns(tmp_path)).resume("r1", answer="Be quick.")
+    assert outcome.text == "found it"
+    last = again.requests[0].messages[-1]["content"]
+    assert [block["type"] for block in last] == ["tool_result", "text"]
+    assert last[1]["text"] == "Be quick."
+
+
+async def test_an_approval_pauses_a_stored_run_until_somebody_answers(tmp_path):
+    """With durable runs and nobody to ask, the run waits; another process approves exactly that call."""
+    runs = FileRuns(tmp_path)
+    async with harness() as tools:
+        waiting = await Agent(ScriptedClient([WIPE]), tools, runs=runs).run("clean up")
+    assert (waiting.stop_reason, waiting.case.reason, ran) == ("escalated", "approval", ["right"])
+    async with harness() as tools:
+        client = ScriptedClient(["done"])
+        outcome = await Agent(client, tools, runs=runs).resume(waiting.run_id, answer=Answer.approve())
+    assert (outcome.text, ran) == ("done", ["right", "/tmp/x"])
+    assert [block["content"] for block in client.requests[0].messages[-1]["content"]] == ["wiped", "found"]
+
+
+async def test_approvals_do_not_hide_a_loop():
+    """A call that is approved again and again and fails each time is still found to repeat itself."""
+
+    @tool(destructive=True, approval="always")
+    async def break_in(door: str) -> str:
+        """Never works."""
+        ran.append(door)
+        raise NotFound("no such door")
+
+    client = ScriptedClient([], then=[("break_in", {"door": "7"})])
+
+    def person(case):
+        return Answer.approve() if case.reason == "approval" else Answer.give_up("no more")
+
+    async with Harness([break_in], store="memory") as tools:
+        outcome = await Agent(client, tools, on_escalate=person).run("go")
+    assert outcome.stop_reason == "gave_up"
+    assert len(ran) <= 2
+
+
 async def test_what_cannot_be_resumed_is_said():
     """An unknown run and a finished one are the caller's mistake."""
     async with harness() as tools:

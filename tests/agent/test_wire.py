@@ -59,6 +59,21 @@ def test_every_conversation_is_valid_in_every_dialect(dialect, transcript, most)
     json.dumps(after)
 
 
+@pytest.mark.parametrize("dialect", CONVERSATIONS)
+def test_a_turn_costs_what_is_new_in_it(dialect):
+    """Messages that were written once stay the same objects, however long the conversation gets."""
+    transcript = Transcript([Said("go")])
+    before = transcript.wire(dialect)
+    for number in range(50):
+        call = ToolCall(f"c{number}", "add", {"a": number})
+        transcript.add(Turned(ModelTurn(calls=(call,))))
+        transcript.add(Answered((Reply(call=call, content="1"),)))
+        after = transcript.wire(dialect)
+        assert all(old is new for old, new in zip(before, after, strict=False))
+        assert len(after) == len(before) + 2
+        before = after
+
+
 @pytest.mark.parametrize(
     ("dialect", "messages", "problem"),
     [

@@ -94,7 +94,8 @@ async def _stopped(task: Task, calls: Sequence[ToolCall], call: ToolCall, ruling
         task.pending[other.id] = not_started(task, other)
     task.pending[call.id] = refused(task, call, ruling.reason, ruling.message)
     answer = await escalate(task, ruling.reason or StopReason.STALLED, ruling.message, call)
-    await follow(task, call, answer)
+    if await follow(task, call, answer):
+        task.watch.learn([task.pending[call.id]])
     close_turn(task, note=answer.text)
 
 
@@ -122,8 +123,9 @@ def close_turn(task: Task, *, note: str = "", exc: BaseException | None = None) 
     task.pending.clear()
     task.results += results
     replies = tuple(Reply.of(result, call) for result, call in zip(results, last.turn.calls, strict=True))
-    if task.turns == task.max_turns - 1:
-        note = "\n".join(
-            part for part in (note, "One turn is left: answer now, without calling tools.") if part
-        )
-    task.transcript.add(Answered(replies, note))
+    last_turn = (
+        "One turn is left: answer now, without calling tools." if task.turns == task.max_turns - 1 else ""
+    )
+    notes = [part for part in (note, task.note, last_turn) if part]
+    task.note = ""
+    task.transcript.add(Answered(replies, "\n".join(notes)))

@@ -63,6 +63,7 @@ async def drive(task: Task) -> Outcome:
         if task.runs is not None and not task.runs.durable:  # a durable one has kept every step
             await _keep(task, stopped=StopReason.INTERRUPTED)
         _leave(exc, task.outcome(StopReason.INTERRUPTED))
+        task.tell(EventName.RUN_FINISHED, stop_reason=str(StopReason.INTERRUPTED), turns=task.turns)
         raise
     finally:
         current_task.reset(token)
@@ -106,8 +107,10 @@ async def _keep(task: Task, *, stopped: StopReason | None = None, case: Case | N
     """Store the run: each step where the store outlives the process, else only how it stopped."""
     if task.runs is None or not (task.runs.durable or stopped is not None):
         return
+    over = stopped is StopReason.FINISHED and not task.runs.durable
     try:
-        await task.runs.save_run(task.run.id, snapshot(task, stopped=str(stopped or ""), case=case))
+        state = {"stopped": str(stopped)} if over else snapshot(task, stopped=str(stopped or ""), case=case)
+        await task.runs.save_run(task.run.id, state)
     except Exception:
         _log.exception("the state of run %s could not be kept", task.run.id)
         task.tell(EventName.STORE_TROUBLE, what="the state of a run could not be kept")

@@ -52,14 +52,15 @@ async def escalate(
         raise Stop(StopReason.GAVE_UP, answer.text or question, case)
     if answer.action == "wait":
         raise Stop(StopReason.ESCALATED, question, case)
-    task.watch.forgive()
+    if limit is not StopReason.ESCALATED:
+        task.watch.forgive()
     return answer
 
 
-async def follow(task: Task, call: ToolCall, answer: Answer) -> None:
-    """Do with a call what a person said: run it as it is, run it with other arguments, or leave it."""
+async def follow(task: Task, call: ToolCall, answer: Answer) -> bool:
+    """Do with a call what a person said: run it as it is, run it with other arguments, or leave it (False)."""
     if answer.action == "guide":
-        return
+        return False
     arguments = call.arguments if answer.action == "approve" else answer.arguments
     result = await task.run.call(
         call.name,
@@ -70,7 +71,7 @@ async def follow(task: Task, call: ToolCall, answer: Answer) -> None:
         roles=task.roles,
     )
     task.pending[call.id] = result
-    task.watch.learn([result])
+    return True
 
 
 async def ask_approvals(task: Task, calls: Sequence[ToolCall]) -> list[str]:

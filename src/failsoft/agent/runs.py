@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 __all__ = ["FileRuns", "MemoryRuns", "RunStore"]
 
-_MOST = 1_000
+_MOST = 200
 
 
 class RunStore(Protocol):
@@ -31,7 +31,7 @@ class RunStore(Protocol):
 
 
 class MemoryRuns:
-    """The last 1,000 runs that stopped, for as long as the process lives."""
+    """The last 200 runs that stopped, for as long as the process lives."""
 
     durable = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.clients._messages import turn_of
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["AnthropicClient"]
 
 
+# Where the SDK looks for something to show to the endpoint.
+_CREDENTIALS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_PROFILE",
+    "ANTHROPIC_CONFIG_DIR",
+    "ANTHROPIC_IDENTITY_TOKEN",
+    "ANTHROPIC_IDENTITY_TOKEN_FILE",
+)
+
+
 class AnthropicClient:
     """A model behind the Messages API; any compatible endpoint by `base_url`.
 
@@ -23,7 +35,8 @@ class AnthropicClient:
 
     Args:
         model: The model's name.
-        api_key: Default what the SDK finds, `ANTHROPIC_API_KEY` first.
+        api_key: Default what the SDK finds, `ANTHROPIC_API_KEY` first; a compatible endpoint gets a made-up one where
+            nothing is found.
         base_url: Default the provider's own, or `ANTHROPIC_BASE_URL`.
         timeout_s: Seconds for one request; apart from tool time-outs. When streaming, seconds without a new piece.
         max_tokens: Most tokens of one answer.
@@ -51,6 +64,12 @@ class AnthropicClient:
         self.options = dict(options or {})
         if base_url is None if cache is None else cache:
             self.options.setdefault("cache_control", {"type": "ephemeral"})
+        if (
+            api_key is None
+            and base_url is not None
+            and not any(os.environ.get(name) for name in _CREDENTIALS)
+        ):
+            api_key = "not-needed"
         sdk = load("anthropic", "anthropic")
         self._clients = PerLoop(
             lambda: sdk.AsyncAnthropic(api_key=api_key, base_url=base_url, timeout=timeout_s, max_retries=0)
