@@ -14,7 +14,16 @@ from failsoft import Harness, tool
 from failsoft.stores import open_store
 
 DATABASE, EFFECTS, POINT = sys.argv[1:4]
-POINTS = ("before_look", "after_look", "before_begin", "after_begin", "in_body", "after_effect", "before_settle", "after_settle")
+POINTS = (
+    "before_look",
+    "after_look",
+    "before_begin",
+    "after_begin",
+    "in_body",
+    "after_effect",
+    "before_settle",
+    "after_settle",
+)
 
 
 def die_at(point):

@@ -26,7 +26,7 @@ class Alarm:
     """
 
     fired: bool = False
-    task: asyncio.Task[Any]
+    task: asyncio.Task[Any] | None = None
     due: float
     _cancels_before: int
 
@@ -38,21 +38,22 @@ class Alarm:
 
     def fire(self) -> None:
         """Cancel the task, once."""
-        if not self.fired:
+        if not self.fired and self.task is not None:
             self.fired = True
             self.task.cancel()
 
     def settle(self) -> None:
         """Take back the one cancel that was ours; called once, after the body has ended, if it `fired`."""
+        assert self.task is not None
         self.task.uncancel()
 
     def is_callers_cancel(self) -> bool:
         """After `settle()`: whether a CancelledError out of the body was asked for by somebody else.
 
         Without a cancel of ours, any pending request counts as the caller's: taking one for a leaked error of the
-        tool's would swallow it.
+        tool's would swallow it. Before the first attempt there is no cancel but the caller's.
         """
-        return self.task.cancelling() > (self._cancels_before if self.fired else 0)
+        return self.task is None or self.task.cancelling() > (self._cancels_before if self.fired else 0)
 
 
 class AlarmQueue:

@@ -14,24 +14,24 @@ from failsoft.core.kinds import Effect
 from failsoft.harness.drain import PARTIAL
 
 if TYPE_CHECKING:
-    from asyncio import CancelledError
-
     from failsoft.harness.live import LiveCall
 
-__all__ = ["failure_of", "is_failure"]
+__all__ = ["failure_of", "failure_or_none"]
 
 _NEVER = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
-def is_failure(exc: BaseException) -> bool:
-    """Whether what came out of a body is the body's failure, although it is no `Exception`.
+def failure_or_none(call: LiveCall, exc: BaseException) -> AgentError | None:
+    """The failure that came out of a body; None for what has to go on: the caller's cancel, Ctrl-C, exit.
 
     A task group whose siblings were cancelled raises a `BaseExceptionGroup`, and some libraries raise a class of their own.
-    Ctrl-C and exit are nobody's failure, inside of a group neither, nor is the caller's cancel.
     """
-    if isinstance(exc, BaseExceptionGroup):
-        return exc.subgroup(_NEVER) is None
-    return not isinstance(exc, (*_NEVER, asyncio.CancelledError))
+    if isinstance(exc, Exception):
+        return failure_of(call, exc)
+    if isinstance(exc, asyncio.CancelledError):
+        return _meaning_of_cancel(call, exc)
+    interrupted = exc.subgroup(_NEVER) if isinstance(exc, BaseExceptionGroup) else isinstance(exc, _NEVER)
+    return None if interrupted else failure_of(call, exc)
 
 
 def failure_of(call: LiveCall, exc: BaseException) -> AgentError:
@@ -54,7 +54,7 @@ def failure_of(call: LiveCall, exc: BaseException) -> AgentError:
     return error.replace(**changes) if changes else error
 
 
-def meaning_of_cancel(call: LiveCall, exc: CancelledError) -> AgentError | None:
+def _meaning_of_cancel(call: LiveCall, exc: asyncio.CancelledError) -> AgentError | None:
     """What a CancelledError out of the body means; None when it is the caller's own and has to go on."""
     if call.is_callers_cancel():
         return None

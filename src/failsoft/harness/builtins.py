@@ -22,7 +22,10 @@ PAGE_CHARS = 10_000
 
 def builtin_tools(shared: Shared) -> list[Tool[..., Any]]:
     """The built-in tools of one harness."""
+    return [_resolve_doubt(shared), _repeat_call(), _read_more(shared)]
 
+
+def _resolve_doubt(shared: Shared) -> Tool[..., Any]:
     async def resolve_doubt(doubt: str, happened: bool, evidence: str, context: CallContext) -> str:
         """Say whether a call in doubt happened, after you have checked it with other tools.
 
@@ -46,6 +49,11 @@ def builtin_tools(shared: Shared) -> list[Tool[..., Any]]:
             return f"Noted: the call of {found.tool} happened. Do not call it again for this."
         return f"Noted: the call of {found.tool} did not happen. The same call will run if you send it again."
 
+    names = {"CallContext": CallContext}
+    return Tool.from_function(resolve_doubt, names, idempotent=True, retry=None, breaker=None)
+
+
+def _repeat_call() -> Tool[..., Any]:
     async def repeat_call(tool: str, arguments: dict[str, Any], occurrence: int) -> str:
         """Run a call a second time on purpose, where an identical one has already been done in this run.
 
@@ -56,6 +64,10 @@ def builtin_tools(shared: Shared) -> list[Tool[..., Any]]:
         """
         raise AssertionError("admit turns this into the call that it names")
 
+    return Tool.from_function(repeat_call, {"Any": Any}, idempotent=True, retry=None, breaker=None)
+
+
+def _read_more(shared: Shared) -> Tool[..., Any]:
     async def read_more(handle: str, context: CallContext, start: int = 0) -> str:
         """Read on in a tool's output that was cut.
 
@@ -75,12 +87,5 @@ def builtin_tools(shared: Shared) -> list[Tool[..., Any]]:
         )
         return part + more
 
-    return [
-        Tool.from_function(
-            resolve_doubt, {"CallContext": CallContext}, idempotent=True, retry=None, breaker=None
-        ),
-        Tool.from_function(repeat_call, {"Any": Any}, idempotent=True, retry=None, breaker=None),
-        Tool.from_function(
-            read_more, {"CallContext": CallContext}, read_only=True, breaker=None, output=None
-        ),
-    ]
+    names = {"CallContext": CallContext}
+    return Tool.from_function(read_more, names, read_only=True, breaker=None, output=None)

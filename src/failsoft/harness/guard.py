@@ -7,12 +7,11 @@ The policies think (`failsoft.policies`, free of I/O) and this driver does what 
 
 from __future__ import annotations
 
-from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import AgentError, CircuitOpen
 from failsoft.core.events import EventName
-from failsoft.harness.blame import failure_of, is_failure, meaning_of_cancel
+from failsoft.harness.blame import failure_or_none
 from failsoft.harness.claim import begin
 from failsoft.harness.fall_back import fall_back
 from failsoft.harness.invoke import accepted, answered_late, arm, run_elsewhere
@@ -74,18 +73,11 @@ async def guard(call: LiveCall) -> Any:
         except plan.passing:
             _let_go(call, breaker)
             raise
-        except Exception as exc:
-            error = failure_of(call, exc)
-        except CancelledError as exc:
-            error = meaning_of_cancel(call, exc)
+        except BaseException as exc:
+            error = failure_or_none(call, exc)
             if error is None:
                 _let_go(call, breaker)
                 raise
-        except BaseException as exc:
-            if not is_failure(exc):
-                _let_go(call, breaker)
-                raise
-            error = failure_of(call, exc)
         else:
             call.ended_at = end = monotonic()
             if breaker is not None:

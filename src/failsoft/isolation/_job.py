@@ -141,8 +141,8 @@ class ProcessJob:
             case frames.ACTED:
                 self._call.acted()
             case frames.ITEM:
-                if hasattr(self._call, "items_sent"):
-                    self._call.items_sent = True
+                if hasattr(self._call, "yielded"):
+                    self._call.yielded = True
             case frames.PARTIAL:
                 self._partial = from_json(text)
             case frames.PROGRESS:

@@ -42,7 +42,7 @@ class Ended(BaseException):
 class WorkerCall(CallContext):
     """What a body may know of its call, in its worker: what it says is written to the parent."""
 
-    __slots__ = ("_worker", "items_sent")
+    __slots__ = ("_worker", "yielded")
 
     def __init__(self, worker: Worker, name: str, values: Any, fields: Mapping[str, Any]) -> None:
         left = fields.get("left_s")
@@ -55,7 +55,7 @@ class WorkerCall(CallContext):
             scope=fields.get("scope", "default"),
         )
         self._worker = worker
-        self.items_sent = False
+        self.yielded = False
         self.started = True
         self.attempt = fields.get("attempt", 1)
         self.idempotency_key = fields.get("key")
@@ -291,7 +291,7 @@ class Worker:
             call.report(item)
             return
         if not items:
-            call.items_sent = True
+            call.yielded = True
             self.tell(frames.ITEM)
         items.append(item)
 
