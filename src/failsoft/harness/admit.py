@@ -38,8 +38,10 @@ def admit(call: LiveCall, outer: CallContext | None) -> Plan:
     end = call.started_at + plan.total_s
     if end > call.deadline:
         end = call.deadline
-    if outer is not None and outer.deadline < end:
-        end = call.hard_deadline = outer.deadline
+    if outer is not None:
+        call.outer = outer
+        if outer.deadline < end:
+            end = call.hard_deadline = outer.deadline
     call.deadline = end
     call.values, repairs = plan.parse(call.arguments, call.truncated)
     if repairs:

@@ -102,6 +102,7 @@ def build(
         passthrough=tuple(passthrough),
         builtins=builtins,
     )
+    shared.own_sinks = tuple(sinks)
     with_builtins = builtins and any(_can_come_into_doubt(tool) for tool in own)
     shared.registry = Registry([*own, *(builtin_tools(shared) if with_builtins else ())])
     shared.builtins = with_builtins

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from failsoft.core.errors import AgentError, Conflict
 from failsoft.core.events import EventName
-from failsoft.core.kinds import Effect
+from failsoft.core.kinds import Effect, ErrorKind
 from failsoft.harness import doubts
 from failsoft.harness.codec import decode_error, decode_result, encode_arguments, encode_error, encode_result
 from failsoft.ledger.decide import Go, InDoubt, Mismatch, NearDoubt, Replay, Running
@@ -47,9 +47,10 @@ class KnownAnswer(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Claim:
-    """One call's claim: what would be written, and whether it has been."""
+    """One call's claim: what would be written, whether it may have been, and whether it certainly has."""
 
     intent: Intent
+    asked: bool = False
     begun: bool = False
     ended: concurrent.futures.Future[ToolResult] = field(default_factory=concurrent.futures.Future)
 
@@ -75,13 +76,17 @@ async def begin(call: LiveCall) -> None:
     """
     own = call.claim
     assert own is not None
+    flights, token = call.shared.flights, own.intent.owner_token
     for _ in range(_VERIFY_ROUNDS):
+        own.asked = True
+        flights[token] = own  # before it is written: who finds it written must find whom to join
         verdict = await call.shared.store.begin(own.intent)
         if isinstance(verdict, Go):
             own.begun = True
             _take_key(call, verdict)
-            call.shared.flights[own.intent.owner_token] = own
             return
+        own.asked = False
+        del flights[token]
         known = await _known(call, verdict)
         if known is not None:
             raise KnownAnswer(known)
@@ -139,7 +144,9 @@ async def _known(call: LiveCall, verdict: Verdict) -> ToolResult | None:
             case Replay(record=record):
                 return _replayed(call, record)
             case Running(record=record):
-                return await _join(call, verdict)
+                joined = await _join(call, verdict)
+                if joined is not None:
+                    return joined
             case NearDoubt(doubt=doubt):
                 raise doubts.near_error(call, doubt)
             case InDoubt(doubt=doubt):
@@ -162,10 +169,10 @@ def _replayed(call: LiveCall, record: Record) -> ToolResult:
     return call.shared.detailed(call, value, 0, replayed=True, recorded_at=record.settled_at)
 
 
-async def _join(call: LiveCall, verdict: Running) -> ToolResult:
-    """Wait for the same call in this harness; elsewhere: say so."""
+async def _join(call: LiveCall, verdict: Running) -> ToolResult | None:
+    """Wait for the same call in this harness; elsewhere: say so. None where its caller was cancelled: ask the ledger again."""
     flight = call.shared.flights.get(verdict.record.owner_token)
-    if flight is None or flight is call.claim:
+    if flight is None or _is_within(call, flight):
         raise Conflict(
             f"The same call of {call.plan.name} is still running; nothing was started.",
             reason="already_running",
@@ -181,7 +188,19 @@ async def _join(call: LiveCall, verdict: Running) -> ToolResult:
             f"The same call of {call.plan.name} is still running; nothing was started.",
             reason="already_running",
         ) from exc
+    if first.error is not None and first.error.kind is ErrorKind.CANCELLED:
+        return None
     return call.shared.shared_result(call, first)
+
+
+def _is_within(call: LiveCall, flight: Claim) -> bool:
+    """Whether the flight is the call's own, or that of a call whose body is making it: they would wait for each other."""
+    outer: Any = call
+    while outer is not None:
+        if getattr(outer, "claim", None) is flight:
+            return True
+        outer = getattr(outer, "outer", None)
+    return False
 
 
 def _mismatch(call: LiveCall, verdict: Mismatch) -> Conflict:
@@ -225,7 +244,7 @@ def settlement_of(call: LiveCall, error: AgentError) -> Settlement:
 async def _settle(call: LiveCall, settlement: Settlement) -> None:
     own = call.claim
     assert own is not None
-    if not own.begun:
+    if not own.asked:
         return
     settled = await call.shared.store.settle(own.intent.key, own.intent.owner_token, settlement)
     note_settled(call, settlement, settled)
@@ -266,7 +285,7 @@ def settle_late(call: LiveCall, value: Any, error: AgentError | None) -> None:
 def close_flight(call: LiveCall, result: ToolResult) -> None:
     """Hand the result to those who joined."""
     own = call.claim
-    if own is not None and own.begun:
+    if own is not None and own.asked:
         call.shared.flights.pop(own.intent.owner_token, None)
         if not own.ended.done():
             own.ended.set_result(result)

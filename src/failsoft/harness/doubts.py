@@ -39,7 +39,11 @@ def error(call: LiveCall, doubt: Doubt) -> InDoubt:
         f"An earlier identical call of {call.plan.name} may have happened; nobody has found out yet. Nothing was run now.",
         reason="unresolved_doubt",
         owner=Owner.HUMAN if doubt.resolvable_by == "human" else Owner.MODEL,
-        context={"doubt": doubt.id, "options": call.shared.doubt_options(doubt), "known": doubt.known},
+        context={
+            "doubt": doubt.id,
+            "options": call.shared.doubt_options(doubt.id, doubt.resolvable_by),
+            "known": doubt.known,
+        },
     )
 
 
@@ -47,7 +51,7 @@ def near_error(call: LiveCall, doubt: Doubt) -> InDoubt:
     """What a call gets, once, that differs only in free text from one in doubt."""
     call.doubt = doubt.id
     options = [
-        *call.shared.doubt_options(doubt),
+        *call.shared.doubt_options(doubt.id, doubt.resolvable_by),
         "If this is really another one, send the same call again: it will run.",
     ]
     return InDoubt(

@@ -38,7 +38,7 @@ async def fall_back(call: LiveCall, error: AgentError) -> Any:
             value = await _answer(call, step)
         except _NoAnswer:
             continue
-        call.degraded_by, call.notable = step.word, True
+        call.degraded_by, call.covered, call.notable = step.word, error, True
         call.ended_at = call.clock.monotonic()
         call.shared.tell(call, EventName.FALLBACK_USED, by=step.word, kind=str(error.kind))
         return value

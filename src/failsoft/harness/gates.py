@@ -23,6 +23,25 @@ if TYPE_CHECKING:
 __all__ = ["Gates", "too_fast"]
 
 
+async def wait_out_hint(call: LiveCall) -> None:
+    """Wait as long as the service has told another call of the same tool to.
+
+    Raises:
+        RateLimited: That is longer than this call may take. Nothing was sent.
+    """
+    left_s = call.plan.held_until - call.clock.monotonic()
+    if left_s >= call.remaining_s:
+        raise RateLimited(
+            f"{call.plan.name} has asked for no more calls for a while; nothing was sent.",
+            domain=Domain.RUNTIME,
+            reason="held_by_hint",
+            retry_after_s=max(0.0, left_s),
+        )
+    if left_s > 0:
+        await call.clock.sleep(left_s)
+        call.queued_s += left_s
+
+
 class _Waiter:
     """Somebody in a queue, and the loop on which to wake them."""
 

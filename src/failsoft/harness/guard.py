@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import AgentError, CircuitOpen
 from failsoft.core.events import EventName
+from failsoft.core.kinds import Domain, ErrorKind
 from failsoft.harness.blame import failure_or_none
 from failsoft.harness.claim import begin
 from failsoft.harness.fall_back import fall_back
+from failsoft.harness.gates import wait_out_hint
 from failsoft.harness.invoke import accepted, answered_late, arm, run_elsewhere
 from failsoft.policies import outcome_of, withdraw_all
 from failsoft.policies.retry import RetryDecision
@@ -55,6 +57,9 @@ async def guard(call: LiveCall) -> Any:
             if not call.permit:
                 now = await _knock(call, breaker, now, error)
         try:
+            if plan.held_until > now:
+                await wait_out_hint(call)
+                now = monotonic()
             if plan.waits:
                 await _wait_and_claim(call)
                 now = monotonic()
@@ -112,6 +117,9 @@ async def _after_failure(
     if breaker is not None:
         _count(call, breaker, error, began, now)
     call.release()
+    if error.kind == ErrorKind.RATE_LIMITED and error.retry_after_s and error.domain is not Domain.RUNTIME:
+        # The service said it to this call, and it holds for the others too.
+        call.plan.held_until = max(call.plan.held_until, now + error.retry_after_s)
     decision = _decide(call, error, now)
     call.note_attempt(error, now - began, decision.delay_s)
     call.shared.tell(

@@ -354,6 +354,7 @@ class Harness:
             await self._fleet.aclose()
         if self.journal is not None:
             await self.journal.close()
+        await self._shared.close_sinks()
         try:
             await self._shared.store.close()
         except AgentError as exc:

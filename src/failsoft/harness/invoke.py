@@ -132,7 +132,7 @@ def answered_late(call: LiveCall) -> None:
     if not call.fired:
         return
     call.shared.tell(call, EventName.CANCEL_SWALLOWED)
-    if call.is_callers_cancel():
+    if call.task is not None and call.is_callers_cancel():
         # The caller's cancel came too and was swallowed with ours: ask again, it arrives at the caller's next await.
         call.task.uncancel()
         call.task.cancel()

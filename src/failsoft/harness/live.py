@@ -38,6 +38,9 @@ class LiveCall(CallContext, Alarm):
     repairs: tuple[Repair, ...] = ()
     history: tuple[Attempt, ...] = ()
     claim: Claim | None = None
+    outer: CallContext | None = None
+    outcome: ToolResult | AgentError | None = None
+    covered: AgentError | None = None
     deadline: float = float("inf")
     hard_deadline: float = float("inf")
     runs_on: bool = False

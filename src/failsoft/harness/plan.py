@@ -50,6 +50,7 @@ class Plan:
         "fallback",
         "gates",
         "grace_s",
+        "held_until",
         "hidden",
         "idle_s",
         "is_simple",
@@ -108,6 +109,7 @@ class Plan:
         self.revive: Callable[[Any], Any] | None = None
         self.last_good: LastGoodState | None = None
         self.redirects = False
+        self.held_until = 0.0
         self.waits = self.claims
         self.passing: tuple[type[BaseException], ...] = ()
         # The hot path asks one question instead of four.

@@ -65,7 +65,14 @@ async def report_success(call: LiveCall, value: Any) -> ToolResult:
     result = report_plainly(call, value)
     remember_good(call, value)
     if call.claim is not None:
-        await _settled(call, ledger.settle_success(call, result))
+        call.outcome = result
+        # What a fallback answered did not happen by this call: the ledger is told how the call itself ended.
+        error = call.covered
+        await _settled(
+            call, ledger.settle_success(call, result) if error is None else ledger.settle_failure(call, error)
+        )
+        if call.doubt is not None:
+            result = _notable(call, value)
         ledger.close_flight(call, result)
     return result
 
@@ -80,20 +87,28 @@ def _notable(call: LiveCall, value: Any) -> DetailedResult:
         late=call.late,
         degraded=call.degraded_by is not None,
         degraded_by=call.degraded_by,
+        doubt=call.doubt,
         history=call.history,
     )
 
 
 async def report_failure(call: LiveCall, error: AgentError) -> ToolResult:
     """The result of a call that has none: the error, free of secrets, and what the ledger made of it."""
-    if call.claim is not None and call.claim.begun:
+    if call.claim is not None and call.claim.asked:
+        call.outcome = error
         await _settled(call, ledger.settle_failure(call, error))
-    if call.doubt is not None and "doubt" not in error.context:
-        error = error.replace(context={**error.context, **call.shared.doubt_context(call)})
+    error = _with_doubt(call, error)
     result = failure_result(call, error)
     ledger.close_flight(call, result)
     _tell_failure(call, error)
     return result
+
+
+def _with_doubt(call: LiveCall, error: AgentError) -> AgentError:
+    """The error with the doubt that the call has opened."""
+    if call.doubt is None or "doubt" in error.context:
+        return error
+    return error.replace(context={**error.context, **call.shared.doubt_context(call)})
 
 
 def failure_result(call: LiveCall, error: AgentError) -> DetailedResult:
@@ -150,7 +165,16 @@ async def report_surprise(call: LiveCall, exc: Exception) -> ToolResult:
 
 
 async def report_cancelled(call: LiveCall, exc: BaseException) -> None:
-    """Settle a call that was cut off, within the grace, and leave its result on `exc` for `interrupted_results`."""
+    """Settle a call that was cut off, within the grace, and leave its result on `exc` for `interrupted_results`.
+
+    A cancel that came while the end of the call was written down changes nothing of that end.
+    """
+    ended = call.outcome
+    if ended is not None:
+        result = ended if isinstance(ended, ToolResult) else failure_result(call, _with_doubt(call, ended))
+        ledger.close_flight(call, result)
+        _leave(exc, result)
+        return
     acted = call.started and not call.read_only
     await _settle_cut_off(call, exc, Effect.POSSIBLE if acted or call.runs_on else Effect.NONE)
 
@@ -176,6 +200,10 @@ async def _settle_cut_off(call: LiveCall, exc: BaseException, effect: Effect) ->
     ) as again:  # a second cancel, or the grace is over: what is not settled becomes a doubt
         log.debug("settling a cancelled call of %s was cut off: %r", call.name, again)
         result = failure_result(call, error)
+    _leave(exc, result)
+
+
+def _leave(exc: BaseException, result: ToolResult) -> None:
     try:
         setattr(exc, RESULT_OF, result)
     except AttributeError:  # an exception with slots

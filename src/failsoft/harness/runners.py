@@ -11,6 +11,7 @@ from failsoft.isolation.thread import ThreadRunner
 
 if TYPE_CHECKING:
     from failsoft.core.ports import Runner
+    from failsoft.isolation.process import ProcessRunner
     from failsoft.policies import EffectivePolicy
     from failsoft.tools import Tool
 
@@ -28,7 +29,7 @@ class Runners:
         self._name = name
         self.thread: ThreadRunner | None = None
         self.tasks: dict[float, TaskRunner] = {}
-        self.processes: dict[int | None, Runner] = {}
+        self.processes: dict[int | None, ProcessRunner] = {}
 
     def runner_for(self, tool: Tool[..., Any], policy: EffectivePolicy) -> Runner | None:
         """The runner of a tool's bodies; None for bodies that run in the caller's task.
@@ -64,13 +65,14 @@ class Runners:
             raise UsageError(
                 f"tool {tool.name!r}: isolation='process' does not work on Windows\n\nhint: use 'thread'"
             )
-        from failsoft.isolation.process import ProcessRunner, check_importable
+        from failsoft.isolation.process import ProcessRunner
 
-        check_importable(tool.fn)
         memory_mb = policy.isolation.memory_mb
-        if memory_mb not in self.processes:
-            self.processes[memory_mb] = ProcessRunner(memory_mb=memory_mb)
-        return self.processes[memory_mb]
+        runner = self.processes.get(memory_mb)
+        if runner is None:
+            runner = self.processes[memory_mb] = ProcessRunner(memory_mb=memory_mb)
+        runner.prepare(tool.fn)
+        return runner
 
     async def aclose(self, grace_s: float) -> None:
         """End every pool; see `Runner.aclose`."""

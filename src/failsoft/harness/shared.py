@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import logging
 from typing import TYPE_CHECKING, Any
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from failsoft.classify import Classifier
     from failsoft.core.clock import Clock
     from failsoft.core.errors import AgentError
+    from failsoft.core.events import Sink
     from failsoft.core.results import Content, ToolResult
     from failsoft.feedback import Feedback, Redactor
     from failsoft.harness.claim import Claim
     from failsoft.harness.plan import Plan
     from failsoft.harness.recorder import Recorder
     from failsoft.ledger.port import LedgerStore
-    from failsoft.ledger.records import Doubt
     from failsoft.policies import BreakerChange, RetryBudget, RetryBudgetState
     from failsoft.telemetry import Fanout
     from failsoft.tools import Registry
@@ -69,6 +70,7 @@ class Shared:
         self.flights: dict[str, Claim] = {}
         self.zombies = Zombies()
         self.closing = False
+        self.own_sinks: tuple[Sink, ...] = ()
         self.raised: tuple[type[BaseException], ...] = (*passthrough, UsageError)
         self.passing: tuple[type[BaseException], ...] = (ledger.KnownAnswer, *passthrough)
         self.run_budget: RetryBudget | None = None
@@ -91,6 +93,10 @@ class Shared:
     def _emit(self, name: EventName, tool_name: str, call: LiveCall | None, data: dict[str, Any]) -> None:
         if not self.events.wants(LEVELS[name]):
             return
+        told = {key: value for key, value in data.items() if value is not None}
+        secrets = [] if call is None else _injected(call)
+        if secrets:  # the patterns of the fan-out's redactor cannot know them
+            told = self.redactor.bound(secrets=secrets).value(told, "operator")
         self.events.emit(
             Event(
                 name=name,
@@ -99,7 +105,7 @@ class Shared:
                 call_id=None if call is None else call.id,
                 run_id=None if call is None else call.run_id,
                 attempt=0 if call is None else call.attempt,
-                data={key: value for key, value in data.items() if value is not None},
+                data=told,
             )
         )
 
@@ -120,6 +126,16 @@ class Shared:
         if what not in self._logged:
             self._logged.add(what)
             log.warning(message, *args)
+
+    async def close_sinks(self) -> None:
+        """Let sinks that wait hand over what they have; one that fails is logged."""
+        for sink in self.own_sinks:
+            close = getattr(sink, "close", None)
+            if close is not None:
+                try:
+                    await asyncio.to_thread(close)
+                except Exception:
+                    log.exception("closing the sink %r failed", sink)
 
     # ---- results ----
 
@@ -149,16 +165,20 @@ class Shared:
 
     def clean(self, call: LiveCall, error: AgentError) -> AgentError:
         """The error without secrets; its cause stays."""
-        return self.redactor.error(error, "operator")
+        return self.redactor.for_call(call.arguments, secrets=_injected(call)).error(error, "operator")
 
     def render(self, call: LiveCall, result: ToolResult) -> tuple[Content, int]:
         """What the model reads of a result, and how many characters were cut from it."""
         plan = getattr(call, "plan", None)
         if result.error is not None:
-            tool = None if plan is None else plan.tool
-            return self.feedback.render(
-                result.error, call=result.call, tool=tool, attempts=result.attempts
-            ), 0
+            text = self.feedback.render(
+                result.error,
+                call=result.call,
+                tool=None if plan is None else plan.tool,
+                attempts=result.attempts,
+                redactor=self.redactor.bound(secrets=_injected(call)),
+            )
+            return text, 0
         rendered = render_value(result.value, max_chars=None if plan is None else plan.max_chars)
         content = rendered.content
         if rendered.full is not None and self.builtins:
@@ -169,36 +189,25 @@ class Shared:
 
     # ---- doubts ----
 
-    def doubt_options(self, doubt: Doubt) -> list[str]:
+    def doubt_options(self, doubt_id: str, resolvable_by: str) -> list[str]:
         """What may be done about a doubt, in words for the model."""
-        if doubt.resolvable_by == "human":
+        if resolvable_by == "human":
             return [
-                f"Only a person can resolve it: failsoft doubts resolve {doubt.id} --happened | --did-not-happen"
+                f"Only a person can resolve it: failsoft doubts resolve {doubt_id} --happened | --did-not-happen"
             ]
         if self.builtins:
             return [
-                f"Check with another tool, then call resolve_doubt(doubt={doubt.id!r}, happened=..., evidence=...)."
+                f"Check with another tool, then call resolve_doubt(doubt={doubt_id!r}, happened=..., evidence=...)."
             ]
-        return [f"failsoft doubts resolve {doubt.id} --happened | --did-not-happen"]
+        return [f"failsoft doubts resolve {doubt_id} --happened | --did-not-happen"]
 
     def doubt_context(self, call: LiveCall) -> dict[str, Any]:
         """What an error says of the doubt that its call has opened."""
         assert call.doubt is not None
         if call.runs_on:
-            return {
-                "doubt": call.doubt,
-                "options": ["It is still running. Ask again later; do not repeat it."],
-            }
-        if call.plan.tool.doubts == "human":
-            options = [
-                f"Only a person can resolve it: failsoft doubts resolve {call.doubt} --happened | --did-not-happen"
-            ]
-        elif self.builtins:
-            options = [
-                f"Check with another tool, then call resolve_doubt(doubt={call.doubt!r}, happened=..., evidence=...)."
-            ]
+            options = ["It is still running. Ask again later; do not repeat it."]
         else:
-            options = [f"failsoft doubts resolve {call.doubt} --happened | --did-not-happen"]
+            options = self.doubt_options(call.doubt, call.plan.tool.doubts)
         return {"doubt": call.doubt, "options": options}
 
     async def call_again(self, outer: LiveCall, name: str, arguments: dict[str, Any]) -> ToolResult:
@@ -209,6 +218,15 @@ class Shared:
         inner.run, inner.run_id, inner.scope = outer.run, outer.run_id, outer.scope
         inner.roles, inner.on_progress = outer.roles, outer.on_progress
         return await execute(inner)
+
+
+def _injected(call: LiveCall) -> list[str]:
+    """Values that the model did not send and must not see."""
+    plan = getattr(call, "plan", None)
+    values = getattr(call, "values", None)
+    if plan is None or values is None:
+        return []
+    return [value for name in plan.hidden if isinstance(value := values.get(name), str)]
 
 
 def _notes(call: LiveCall, result: ToolResult) -> str:
