@@ -153,6 +153,24 @@ def test_a_table_for_a_misspelt_tool_is_told(tmp_path):
         Harness([find])
 
 
+@tool(read_only=False)
+def act(what: str) -> str:
+    """Act."""
+    return what
+
+
+def test_built_in_tools_are_left_alone(tmp_path):
+    """What is said of all tools, in a file or in code, does not reach the tools that only talk to the store."""
+    write(tmp_path / "failsoft.toml", "[policy]\nisolation = 'process'\n")
+    for harness in (
+        Harness([act], store="memory"),
+        Harness([act], store="memory", config=None, policy=Policy(isolation="process")),
+    ):
+        policies = harness.policies()
+        assert policies["act"].isolation.mode == "process"
+        assert policies["resolve_doubt"].isolation.mode == "auto"
+
+
 def test_a_harness_without_a_file_loads_no_reader(tmp_path):
     """pydantic-settings is loaded only where there is a file, because it is slow and optional."""
     code = (

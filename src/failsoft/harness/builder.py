@@ -110,7 +110,7 @@ def build(
     budget = general.retry_budget
     shared.run_budget = budget if isinstance(budget, RetryBudget) else None
     runners = Runners(name)
-    effective = _effective(shared.registry, policy, policies, settings)
+    effective = _effective(shared.registry, own, policy, policies, settings)
     for tool in shared.registry:
         shared.plans[tool.name] = _plan(shared, tool, effective[tool.name], runners)
     _warn(own, settings)
@@ -145,12 +145,13 @@ def _store(store: str | LedgerStore, tools: Registry, clock: Clock) -> LedgerSto
 
 
 def _effective(
-    tools: Registry, policy: Policy, policies: Mapping[str, Policy], settings: Settings
+    tools: Registry, own: Registry, policy: Policy, policies: Mapping[str, Policy], settings: Settings
 ) -> dict[str, EffectivePolicy]:
     """The policy of every tool, checked against its effects and against the other tools.
 
     What is said of one tool wins over what is said of all; in each of the two, what the harness's maker says in code
-    wins over the file, and the file over the tool's own maker and over the defaults.
+    wins over the file, and the file over the tool's own maker and over the defaults. What is said of all tools is
+    about the world, and leaves the built-in ones alone: they only talk to the store.
     """
     nothing = Policy()
     for unknown in policies:
@@ -159,10 +160,10 @@ def _effective(
             raise UsageError(f"policies names {unknown!r}, which is no tool\n\nhint: the tools are: {known}")
     checked: dict[str, tuple[EffectivePolicy, stack.ToolFacts]] = {}
     for tool in tools:
+        general = (("file", settings.policy), ("harness", policy)) if tool.name in own else ()
         layers = (
             ("default", DEFAULTS),
-            ("file", settings.policy),
-            ("harness", policy),
+            *general,
             ("tool", tool.policy),
             ("file", settings.tools.get(tool.name, nothing)),
             ("harness", policies.get(tool.name, nothing)),
