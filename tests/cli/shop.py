@@ -31,6 +31,12 @@ async def price(item: str, count: int = 1) -> int:
     return 5 * count
 
 
+@tool(read_only=True, approval="always")
+def open_safe() -> str:
+    """Open the safe."""
+    return "open"
+
+
 @tool
 def undeclared(x: int) -> int:
     """Do something."""

@@ -9,7 +9,7 @@ def test_findings_end_with_1(cli, capsys):
     captured = capsys.readouterr()
     assert "undeclared: warning: its effects are not declared" in captured.out
     assert "[undeclared_effects]" in captured.out
-    assert captured.err.startswith("3 tools: 0 errors, 2 warnings")
+    assert captured.err.startswith("4 tools: 0 errors, 2 warnings")
 
 
 def test_how_much_fails_can_be_chosen(cli, capsys):

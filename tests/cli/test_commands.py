@@ -40,6 +40,19 @@ def test_call_tells_everything_as_json(capsys):
     assert error["kind"] == "invalid_argument"
 
 
+def test_call_says_when_a_person_is_needed(cli, capsys):
+    """An approval, and a doubt that only a person may resolve, end with 3; a result with 0 and a failure with 1."""
+    assert cli("call", "shop:open_safe", "open_safe") == 3
+    assert cli("call", "shop:open_safe", "open_safe", "--approved") == 0
+    arguments = ("call", "shop:pay", "pay", '{"account": "DE-9", "cents": 1}')
+    assert cli(*arguments) == 1
+    capsys.readouterr()
+    assert cli(*arguments, "--json") == 3
+    assert json.loads(capsys.readouterr().out)["error"]["kind"] == "in_doubt"
+    assert cli("doubts", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)) == 1
+
+
 def test_tools_lists_and_translates(capsys):
     """A table for people, rows as JSON, and the list as a provider wants it."""
     assert run(["tools", "desk"]) == 0

@@ -56,7 +56,7 @@ def test_without_a_module_the_defaults_and_the_file(cli, capsys, tmp_path):
 def test_mistakes_end_with_2(cli, capsys, tmp_path):
     """An unknown tool and a file that cannot work are answered with the near words."""
     assert cli("policy", "shop", "prise") == 2
-    assert "there is no tool 'prise'; tools: pay, price, undeclared" in capsys.readouterr().err
+    assert "there is no tool 'prise'; tools: pay, price, open_safe, undeclared" in capsys.readouterr().err
     (tmp_path / "failsoft.toml").write_text("[policy]\nretri = 2\n")
     for words in (["policy"], ["policy", "shop"], ["call", "shop", "price", "{}"]):
         assert cli(*words) == 2

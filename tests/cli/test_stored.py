@@ -104,6 +104,18 @@ def test_the_store_is_found_where_harnesses_put_it(cli, own_day, tmp_path, monke
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+def test_what_ended_is_forgotten_and_what_is_in_doubt_stays(cli, own_day, capsys):
+    """By age; the journal goes with it."""
+    assert cli("prune", "--older-than", "1h", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"rows": 0}
+    assert cli("prune", "--older-than", "0s") == 0
+    assert "rows forgotten" in capsys.readouterr().out
+    assert cli("runs") == 0
+    assert capsys.readouterr().out == ""
+    assert cli("doubts") == 0
+    assert own_day[1] in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
@@ -114,6 +126,8 @@ def test_the_store_is_found_where_harnesses_put_it(cli, own_day, tmp_path, monke
         (["show"], 2, "Missing argument"),
         (["show", "nobody"], 1, "The journal has no run 'nobody'"),
         (["stats", "--since", "yesterday"], 2, "no span of time"),
+        (["prune"], 2, "Missing option"),
+        (["prune", "--older-than", "-1d"], 2, "no span of time"),
         (["doubts", "show", "nobody"], 1, "There is no doubt 'nobody'"),
         (["doubts", "resolve", "nobody", "--happened"], 1, "nobody"),
         (["doubts", "resolve", "nobody"], 2, "--happened or --did-not-happen"),

@@ -22,6 +22,7 @@ COMMANDS = {
     "explain": ("failsoft.cli.explain", "Say what an error means, to whom."),
     "export": ("failsoft.cli.export", "Print the journal's events, one JSON object a line."),
     "policy": ("failsoft.cli.policy", "Print what holds for each tool, and where it was said."),
+    "prune": ("failsoft.cli.prune", "Forget what ended long ago."),
     "runs": ("failsoft.cli.runs", "List the runs in the journal."),
     "show": ("failsoft.cli.show", "Show one run: its calls, attempts and doubts."),
     "stats": ("failsoft.cli.stats", "Count how calls ended, and which arguments models get wrong."),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from failsoft.cli.loading import load_harness
+from failsoft.cli.output import json_option, print_json
+from failsoft.core.kinds import ErrorKind, Owner
 
 if TYPE_CHECKING:
     from failsoft.core.results import ToolResult
 
 __all__ = ["command"]
+
+_UNAPPROVED = "approval_required"
 
 
 @click.command("call")
@@ -28,7 +31,7 @@ __all__ = ["command"]
     type=click.FloatRange(min=0, min_open=True),
     help="Seconds until there must be a result.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything about the result as JSON.")
+@json_option
 def command(
     target: str,
     name: str,
@@ -38,13 +41,28 @@ def command(
     deadline_s: float | None,
     as_json: bool,
 ) -> int:
-    """Run the tool NAME with ARGUMENTS (JSON, `-` for standard input) and print what a model would read."""
+    """Run the tool NAME with ARGUMENTS (JSON, `-` for standard input) and print what a model would read.
+
+    Ends with 3 where a person has to say something first: an approval, or what became of an earlier call.
+    """
     harness = load_harness(target)
     text = sys.stdin.read() if arguments == "-" else arguments
     result = harness.call_sync(name, text, roles=roles, approved=approved, deadline_s=deadline_s)
-    click.echo(json.dumps(_as_data(result), ensure_ascii=False, default=str) if as_json else result.content)
     harness.close_sync()
-    return 0 if result.ok else 1
+    content = result.content
+    if as_json:
+        print_json(_as_data(result))
+    else:
+        click.echo(content) if isinstance(content, str) else print_json(content)
+    return 0 if result.ok else 3 if _waits_for_a_person(result) else 1
+
+
+def _waits_for_a_person(result: ToolResult) -> bool:
+    """Whether the same call could go on after a word of a person's: an approval, or what became of a doubt."""
+    error = result.error
+    return error is not None and (
+        error.reason == _UNAPPROVED or (error.kind is ErrorKind.IN_DOUBT and error.owner is Owner.HUMAN)
+    )
 
 
 def _as_data(result: ToolResult) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from failsoft.stores.engine import EngineStore
 
-__all__ = ["VARIABLE", "since_option", "store_option", "with_store"]
+__all__ = ["VARIABLE", "since_option", "span_s", "store_option", "with_store"]
 
 T = TypeVar("T")
 
@@ -53,12 +53,19 @@ def since_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _since(text: str | None) -> float:
-    if text is None:
-        return 0.0
+    return 0.0 if text is None else time.time() - span_s(text)
+
+
+def span_s(text: str) -> float:
+    """Seconds of a span such as `90s`, `15m`, `24h`, `7d`, `8w`; a bare number is seconds.
+
+    Raises:
+        click.BadParameter: For anything else.
+    """
     found = _SPAN.fullmatch(text.strip())
     if found is None:
         raise click.BadParameter(f"{text!r} is no span of time; write 90s, 15m, 24h or 7d")
-    return time.time() - float(found[1]) * _UNITS_S[found[2]]
+    return float(found[1]) * _UNITS_S[found[2]]
 
 
 def with_store(url: str | None, work: Callable[[EngineStore], Awaitable[T]]) -> T:

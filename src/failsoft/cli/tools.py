@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from failsoft.cli.loading import load_tools
+from failsoft.cli.output import json_option, print_json, print_table
 from failsoft.tools import Tool
 from failsoft.tools.dialects import DIALECTS
 
@@ -23,25 +22,23 @@ __all__ = ["command"]
     type=click.Choice(list(DIALECTS)),
     help="Print the tool list as this provider wants it, as JSON.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+@json_option
 def command(target: str, dialect: str | None, as_json: bool) -> int:
     """List the tools of MODULE: effects, isolation and parameters."""
     tools = load_tools(target)
     if dialect is not None:
-        click.echo(
-            json.dumps([DIALECTS[dialect].schema_of(tool) for tool in tools], indent=2, ensure_ascii=False)
-        )
+        schemas = [DIALECTS[dialect].schema_of(tool) for tool in tools]
+        click.echo(json.dumps(schemas, indent=2, ensure_ascii=False))
         return 0
     rows = [_row(tool) for tool in tools]
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
         return 0
-    table = Table("tool", "effects", "parameters", "description", box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(
-            row["name"], row["standing"], ", ".join(row["parameters"]), row["description"].split("\n")[0]
-        )
-    Console().print(table)
+    cells = [
+        (row["name"], row["standing"], ", ".join(row["parameters"]), row["description"].split("\n")[0])
+        for row in rows
+    ]
+    print_table(("tool", "effects", "parameters", "description"), cells)
     return 0
 
 

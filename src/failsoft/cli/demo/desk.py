@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from failsoft.policies import Breaker, Policy, Retry, Timeout
+from failsoft.policies import Breaker, Policy, Retry, RetryBudget, Timeout
 from failsoft.tools import Tool, tool
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ __all__ = ["DESK_POLICY", "desk_tools"]
 DESK_POLICY = Policy(
     timeout=Timeout(attempt_s=0.8, total_s=8),
     retry=Retry(max_attempts=4, base_s=0.2, cap_s=1),
+    retry_budget=RetryBudget(min_retries=12),
     breaker=Breaker(hard_failures=6, open_s=1.0, max_open_s=2.0),
 )
 

@@ -133,6 +133,13 @@ def _remedies(results: list[ToolResult]) -> str:
         said.append("told the model what to correct")
     if any(result.doubt for result in results):
         said.append("not repeated; the model was told to check")
+    later = [
+        result
+        for result in results
+        if result.error is not None and result.error.retryable and not result.doubt
+    ]
+    if later and results[-1].ok:
+        said.append("the model came back later")
     if any(result.replayed for result in results):
         said.append("recorded result given again")
     return "; ".join(said)

@@ -39,7 +39,8 @@ class Services:
     def __init__(self, world: World, seed: int, chaos: float) -> None:
         self.world = world
         self.catalogue = Faults("catalogue", seed, chaos, (Fault.HANG, Fault.LIMITED))
-        self.payments = Faults("payments", seed, chaos)
+        self.orders = Faults("orders", seed, chaos)
+        self.payments = Faults("payments", seed, chaos, (Fault.LOST_ANSWER,))
         self.mail = Faults("mail", seed, chaos)
         self._late = chaos > 0
         handler = type("Handler", (_Handler,), {"services": self})
@@ -99,9 +100,9 @@ class _Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         parts = [unquote(part) for part in url.path.strip("/").split("/")]
         body = self._body()
-        faults = {"catalogue": self.services.catalogue, "messages": self.services.mail}.get(
-            parts[0], self.services.payments
-        )
+        services = self.services
+        by_place = {"catalogue": services.catalogue, "messages": services.mail, "refunds": services.payments}
+        faults = by_place.get(parts[0], services.orders)
         fault = faults.next(writes=writes)
         try:
             if self._fails_before(fault):
