@@ -25,7 +25,7 @@ class Alarm:
     so that an alarm of an ended attempt never reaches the next one.
     """
 
-    fired: bool = False
+    fired: bool
     task: asyncio.Task[Any] | None = None
     due: float
     _cancels_before: int
@@ -46,6 +46,10 @@ class Alarm:
         """Take back the one cancel that was ours; called once, after the body has ended, if it `fired`."""
         assert self.task is not None
         self.task.uncancel()
+
+    def missed_cancel(self) -> bool:
+        """After the attempt: whether somebody cancelled the task meanwhile and the body kept that to itself."""
+        return self.task is not None and self.task.cancelling() > self._cancels_before
 
     def is_callers_cancel(self) -> bool:
         """After `settle()`: whether a CancelledError out of the body was asked for by somebody else.
@@ -74,7 +78,7 @@ class AlarmQueue:
         self._pending[alarm] = None
         if not self._ticking:
             self._ticking = True
-            loop.call_later(alarm.due - self._now(), self._fire)
+            loop.call_later(due - self._now(), self._fire)
 
     def disarm(self, alarm: Alarm) -> None:
         """Stop watching and take our cancel back, if there was one; the shared timer stays until it fires."""
@@ -99,7 +103,7 @@ class AlarmQueue:
 class AlarmQueues:
     """The queues of one time-out value, one a loop. Threads with loops of their own never share one."""
 
-    __slots__ = ("_last", "_lock", "_now", "_queues")
+    __slots__ = ("_lock", "_now", "_queues", "last")
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -107,18 +111,16 @@ class AlarmQueues:
         self._queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AlarmQueue] = (
             weakref.WeakKeyDictionary()
         )
-        self._last: AlarmQueue | None = None
+        # The one that was asked for last, or None: whoever reads it once and sees its own loop is done.
+        self.last: AlarmQueue | None = None
 
     def of(self, loop: asyncio.AbstractEventLoop) -> AlarmQueue:
         """The queue of that loop."""
-        last = self._last  # read once: another thread may replace it
-        if last is not None and last.loop() is loop:
-            return last
         with self._lock:
             queue = self._queues.get(loop)
             if queue is None:
                 queue = self._queues[loop] = AlarmQueue(loop, self._now)
-        self._last = queue
+        self.last = queue
         return queue
 
 

@@ -7,6 +7,7 @@ The policies think (`failsoft.policies`, free of I/O) and this driver does what 
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import AgentError, CircuitOpen
@@ -16,7 +17,7 @@ from failsoft.harness.blame import failure_or_none
 from failsoft.harness.claim import begin
 from failsoft.harness.fall_back import fall_back
 from failsoft.harness.gates import wait_out_hint
-from failsoft.harness.invoke import accepted, answered_late, arm, run_elsewhere
+from failsoft.harness.invoke import accepted, answered_late, arm, ask_again, run_elsewhere
 from failsoft.policies import outcome_of, withdraw_all
 from failsoft.policies.retry import RetryDecision
 from failsoft.policies.retry import decide as decide_retry
@@ -53,8 +54,8 @@ async def guard(call: LiveCall) -> Any:
         plan.budget.deposit(now)
     while True:
         if breaker is not None:
-            call.permit = breaker.admit(now)
-            if not call.permit:
+            call.permit = permit = breaker.admit(now)
+            if not permit:
                 now = await _knock(call, breaker, now, error)
         try:
             if plan.held_until > now:
@@ -89,6 +90,8 @@ async def guard(call: LiveCall) -> Any:
                 breaker.success(call.permit, end - now, end)
             if end > call.due:  # it never suspended, or swallowed its cancel: a value that came is a value
                 answered_late(call)
+            if call.missed_cancel():
+                ask_again(call)
             if plan.waits:
                 call.release()
             return value
@@ -110,7 +113,11 @@ async def _after_failure(
 
     Raises:
         AgentError: There is no next attempt.
+        CancelledError: The caller does not want one.
     """
+    if call.missed_cancel():  # the body made an error of the caller's cancel
+        _let_go(call, breaker)
+        raise CancelledError from error
     now = call.shared.monotonic()
     call.tries += 1
     call.fired = False

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from failsoft.harness.alarms import AlarmQueue
     from failsoft.harness.live import LiveCall
 
-__all__ = ["accepted", "answered_late", "arm", "run_elsewhere"]
+__all__ = ["accepted", "answered_late", "arm", "ask_again", "run_elsewhere"]
 
 
 def arm(call: LiveCall, began: float) -> AlarmQueue | LoneAlarm:
@@ -47,7 +47,9 @@ def arm(call: LiveCall, began: float) -> AlarmQueue | LoneAlarm:
     attempt_s = plan.attempt_s
     if attempt_s is None or plan.idle_s is not None or began + attempt_s > call.deadline:
         return _arm_alone(call, began, loop)
-    queue = plan.alarms.of(loop)
+    queue = plan.alarms.last
+    if queue is None or queue.loop() is not loop:
+        queue = plan.alarms.of(loop)
     queue.arm(call, task, began + attempt_s, loop)
     return queue
 
@@ -129,13 +131,15 @@ async def _let_go(call: LiveCall, job: Job) -> bool:
 def answered_late(call: LiveCall) -> None:
     """The body answered after its time: it never suspended, or it swallowed our cancel, which is to be named."""
     call.late = call.notable = True
-    if not call.fired:
-        return
-    call.shared.tell(call, EventName.CANCEL_SWALLOWED)
-    if call.task is not None and call.is_callers_cancel():
-        # The caller's cancel came too and was swallowed with ours: ask again, it arrives at the caller's next await.
-        call.task.uncancel()
-        call.task.cancel()
+    if call.fired:
+        call.shared.tell(call, EventName.CANCEL_SWALLOWED)
+
+
+def ask_again(call: LiveCall) -> None:
+    """The body swallowed the caller's cancel and answered: the value counts, and the cancel arrives at the next await."""
+    assert call.task is not None
+    call.task.uncancel()
+    call.task.cancel()
 
 
 def accepted(call: LiveCall, value: Any) -> Any:
