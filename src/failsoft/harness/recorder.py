@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from failsoft.core.events import Event, EventName
 from failsoft.stores.engine import EngineStore
-from failsoft.stores.journal import Journal
 from failsoft.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from failsoft.core.clock import Clock
     from failsoft.harness.live import LiveCall
     from failsoft.ledger.port import LedgerStore
+    from failsoft.stores.journal import Journal
 
 __all__ = ["FinishedCall", "Recorder", "recorder_for"]
 
@@ -95,4 +95,6 @@ def recorder_for(store: LedgerStore, clock: Clock) -> Recorder | None:
     """A recorder into a store that keeps a journal and outlives the process; None for any other."""
     if not isinstance(store, EngineStore) or isinstance(store, MemoryStore):
         return None
+    from failsoft.stores.journal import Journal  # 3 ms of import that a store in memory does not need
+
     return Recorder(Journal(store), clock)

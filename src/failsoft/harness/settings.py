@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -94,7 +93,11 @@ def _has_table(path: Path) -> bool:
     """Whether a `pyproject.toml` has a table for failsoft. One that cannot be read is somebody else's business."""
     try:
         text = path.read_bytes()
-        data = tomllib.loads(text.decode()) if b"failsoft" in text else {}
+        if b"failsoft" not in text:
+            return False
+        import tomllib  # most folders have no need of it
+
+        data = tomllib.loads(text.decode())
     except (OSError, ValueError):
         return False
     tools = data.get("tool")
