@@ -92,8 +92,8 @@ async def fleet_of(url: str, folder: Path, *shared: str) -> AsyncIterator[Fleet]
             os.killpg(nursery.pid, signal.SIGKILL)
         nursery.stdin.close()
         await nursery.wait()
-        await reader
         service.close()
+        await asyncio.gather(reader, return_exceptions=True)
         await service.wait_closed()
 
 

@@ -44,7 +44,7 @@ class RedisFleet:
         timeout_s: Longest wait for one answer, and for a connection.
     """
 
-    def __init__(self, url: str, *, name: str = "default", timeout_s: float = 0.25) -> None:
+    def __init__(self, url: str, *, name: str = "default", timeout_s: float = 0.5) -> None:
         # In braces: a cluster keeps all keys of a fleet on one node, as the scripts need.
         self._prefix = f"failsoft:{FORMAT}:{{{name}}}:"
         self._channel = f"{self._prefix}changes"
