@@ -51,9 +51,12 @@ class LedgerMachine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.wall = Wall()
         self.folder = tempfile.mkdtemp(dir=QUICK)
-        self.store = open_store(self.url.format(self.folder), wall=self.wall)
+        self.store = self.make_store()
         self.calls: list[Call] = []
         self.told: set[tuple[str, str | None]] = set()
+
+    def make_store(self):
+        return open_store(self.url.format(self.folder), wall=self.wall)
 
     def teardown(self) -> None:
         if hasattr(self, "runner"):
@@ -193,9 +196,32 @@ class SQLiteMachine(LedgerMachine):
     url = "sqlite:///{0}/failsoft.db"
 
 
+class PostgresMachine(LedgerMachine):
+    def make_store(self):
+        import psycopg
+
+        from failsoft.stores.postgres import PostgresStore
+
+        with psycopg.connect(self.url, autocommit=True) as db:
+            db.execute("DROP SCHEMA IF EXISTS failsoft CASCADE")
+        return PostgresStore(self.url, wall=self.wall)
+
+
+@pytest.fixture(scope="module")
+def its_url(postgres_server) -> None:
+    """Hypothesis makes its machines itself; they find the server here."""
+    PostgresMachine.url = postgres_server.url
+
+
 TestMemory = LedgerMachine.TestCase
 TestMemory.settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
 TestSQLite = pytest.mark.slow(SQLiteMachine.TestCase)
 TestSQLite.settings = settings(
     max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+TestPostgres = pytest.mark.server(
+    pytest.mark.slow(pytest.mark.usefixtures("its_url")(PostgresMachine.TestCase))
+)
+TestPostgres.settings = settings(
+    max_examples=12, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
