@@ -17,13 +17,16 @@ def blocks(page, language):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
-    """Every Python block of a page runs, one after another in one namespace."""
+def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
+    """Every Python block of a page runs, one after another in one namespace, and prints what its comments say."""
     monkeypatch.setenv("FAILSOFT_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": page.stem}
     for number, block in enumerate(blocks(page, "python")):
         exec(compile(block, f"{page.name}#{number}", "exec"), namespace)
+    promised = re.findall(r"^ *print\(.*\)  # (.+)$", "\n".join(blocks(page, "python")), re.MULTILINE)
+    if promised:
+        assert capsys.readouterr().out.splitlines() == promised
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=str)
