@@ -239,3 +239,42 @@ async def test_a_closing_harness_takes_no_calls():
     await harness.aclose()
     result = await harness.call("look")
     assert result.error.reason == "shutting_down"
+
+
+def test_what_the_model_sees_of_an_open_breaker():
+    """By default the list stays as it is; where it was asked for, the tool is described as paused, or left out."""
+
+    async def main(clock):
+        async def search() -> str:
+            """Search."""
+            raise Unavailable("down")
+
+        @tool(read_only=True, category="search")
+        async def other() -> str:
+            """Search elsewhere."""
+            return ""
+
+        seen = {}
+        for when_open in ("offer", "describe", "withhold"):
+            broken = tool(
+                search,
+                read_only=True,
+                category="search",
+                when_open=when_open,
+                retry=None,
+                breaker=Breaker(hard_failures=1),
+            )
+            async with Harness([broken, other], clock=clock) as harness:
+                before = harness.schemas("anthropic")
+                await harness.call("search")
+                seen[when_open] = (before, harness.schemas("anthropic"))
+        return seen
+
+    seen = run_virtual(main)
+    assert seen["offer"][0] == seen["offer"][1]
+    described = seen["describe"][1][0]["description"]
+    assert described.startswith("Search.")
+    assert "Paused for about" in described
+    assert "other" in described
+    assert [entry["name"] for entry in seen["withhold"][1]] == ["other"]
+    assert all(len(before) == 2 for before, _ in seen.values())

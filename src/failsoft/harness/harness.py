@@ -12,6 +12,7 @@ from failsoft.harness import doubts, stats
 from failsoft.harness.batch import run_batch, with_unique_ids
 from failsoft.harness.builder import build
 from failsoft.harness.executor import execute
+from failsoft.harness.listing import tool_list
 from failsoft.harness.live import LiveCall
 from failsoft.harness.options import CallOptions, apply_options
 from failsoft.harness.report import failure_result
@@ -19,7 +20,6 @@ from failsoft.harness.run import Run
 from failsoft.harness.sync_door import run_sync
 from failsoft.harness.wrapping import wrapped
 from failsoft.policies import Policy
-from failsoft.tools.dialects import dialect as dialect_named
 
 if TYPE_CHECKING:
     import asyncio
@@ -150,7 +150,8 @@ class Harness:
             UsageError: Misuse of the API.
         """
         name = tool if isinstance(tool, str) else tool.name
-        call = LiveCall(self._shared, name, arguments, self._monotonic())
+        monotonic = self._monotonic
+        call = LiveCall(self._shared, name, arguments, monotonic())
         if options:
             apply_options(call, self, **options)
         return execute(call)
@@ -292,8 +293,7 @@ class Harness:
         Raises:
             UsageError: For another dialect.
         """
-        chosen = dialect_named(dialect)
-        return [chosen.schema_of(tool) for tool in self._shared.registry]
+        return tool_list(self._shared, dialect)
 
     def stats(self) -> stats.HarnessStats:
         """The harness as it stands."""
