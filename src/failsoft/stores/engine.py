@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from failsoft.core.errors import AgentError
 from failsoft.ledger.records import Settled, Settlement
 from failsoft.ledger.states import ClaimState
-from failsoft.stores import operations
+from failsoft.stores import agent_runs, operations
+from failsoft.stores.tables import to_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from failsoft.ledger.decide import Verdict
     from failsoft.ledger.records import Doubt, Intent
+    from failsoft.stores.agent_runs import StoredRun
     from failsoft.stores.tables import Tables
 
 __all__ = ["EngineStore"]
@@ -138,6 +141,47 @@ class EngineStore(ABC):
         """See `LedgerStore.get_blob`."""
         return await self._run(lambda tables: tables.get_blob(handle, scope, run_id))
 
+    # ---- runs of agents ----
+
+    async def save_run(self, run_id: str, state: Mapping[str, Any], *, holder: str | None = None) -> None:
+        """Keep the state of an agent's run, in place of the one before; durable when it returns.
+
+        Args:
+            run_id: The run's id.
+            state: JSON-able; `stopped` in it says how the run stopped, empty while it goes on.
+            holder: The token that holds the run; None where nobody does.
+
+        Raises:
+            Conflict: reason `run_taken`: somebody else works on the run.
+            AgentError: kind `unavailable`.
+        """
+        text, stopped = _as_text(state), str(state.get("stopped") or "")
+        await self._run(
+            lambda tables: agent_runs.save(tables, to_utf8(run_id), text, to_utf8(stopped), holder)
+        )
+
+    async def load_run(self, run_id: str) -> dict[str, Any] | None:
+        """The last state of an agent's run; None for an unknown one."""
+        text = await self._run(lambda tables: agent_runs.load(tables, to_utf8(run_id)))
+        found: dict[str, Any] | None = None if text is None else json.loads(text)
+        return found
+
+    async def hold_run(self, run_id: str, holder: str, lease_s: float) -> bool:
+        """Take a run, so that nobody else goes on with it; again to keep it for `lease_s` seconds from now.
+
+        Returns:
+            False while somebody else has it. A holder whose lease is over, or whose process is gone, has it no more.
+        """
+        return await self._run(lambda tables: agent_runs.hold(tables, to_utf8(run_id), holder, lease_s))
+
+    def free_run_soon(self, run_id: str, holder: str) -> None:
+        """Give a run back, without waiting."""
+        self._run_soon(lambda tables: agent_runs.free(tables, to_utf8(run_id), holder), None)
+
+    async def waiting_runs(self, limit: int = 100) -> list[StoredRun]:
+        """The runs that wait for a person, the newest first."""
+        return await self._run(lambda tables: tables.agent_runs.waiting(limit))
+
     async def prune(self, older_than_s: float) -> int:
         """See `LedgerStore.prune`."""
         return await self._run(lambda tables: tables.prune(tables.now() - older_than_s))
@@ -145,3 +189,9 @@ class EngineStore(ABC):
     @abstractmethod
     async def close(self) -> None:
         """See `LedgerStore.close`."""
+
+
+def _as_text(state: Mapping[str, Any]) -> str:
+    """JSON as it is; with escapes only where the text could not be stored otherwise, such as half a surrogate pair."""
+    text = json.dumps(state, ensure_ascii=False, default=str)
+    return text if to_utf8(text) == text else json.dumps(state, default=str)

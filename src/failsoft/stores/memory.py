@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from failsoft.ledger.decide import teller_of
 from failsoft.ledger.records import Found
 from failsoft.ledger.states import ClaimState
+from failsoft.stores.agent_runs import MemoryAgentRuns
 from failsoft.stores.engine import EngineStore
 from failsoft.stores.tables import NOTHING, family_of
 
@@ -70,6 +71,7 @@ class _MemoryTables:
         self.open_ids: dict[tuple[str, str, str], dict[str, None]] = {}
         self.told: dict[str, set[str]] = {}
         self.blobs: dict[str, tuple[str, str | None, str, float]] = {}
+        self.agent_runs = MemoryAgentRuns()
         self._journal: SQLJournal | None = None
 
     @property
@@ -167,7 +169,7 @@ class _MemoryTables:
         for handle in handles:
             del self.blobs[handle]
         journal = 0 if self._journal is None else self._journal.prune(before)
-        return len(keys) + len(ids) + len(handles) + journal
+        return len(keys) + len(ids) + len(handles) + journal + self.agent_runs.prune(before)
 
 
 def _note(

@@ -70,7 +70,15 @@ _STEP_1 = (
     "CREATE INDEX events_at ON events (at)",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_STEP_1,)
+_STEP_2 = (
+    """CREATE TABLE agent_runs (
+        id {text} PRIMARY KEY, state {text} NOT NULL, stopped {text} NOT NULL, saved_at {real} NOT NULL,
+        holder {text}, owner {text} NOT NULL, held_until {real} NOT NULL, v INTEGER NOT NULL
+    )""",
+    "CREATE INDEX agent_runs_stopped ON agent_runs (stopped, saved_at)",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_STEP_1, _STEP_2)
 SCHEMA_VERSION = len(STEPS)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from failsoft.ledger.decide import teller_of
 from failsoft.ledger.records import Found
 from failsoft.ledger.states import ClaimState
+from failsoft.stores.agent_runs import SQLAgentRuns
 from failsoft.stores.rows import (
     CLAIM_COLUMNS,
     DOUBT_COLUMNS,
@@ -77,6 +78,7 @@ class SQLTables:
         self._db = db
         self.now = now
         self.journal = SQLJournal(db)
+        self.agent_runs = SQLAgentRuns(db)
 
     def found(self, intent: Intent) -> Found:
         family = family_of(intent.fingerprint, intent.near_fingerprint)
@@ -170,7 +172,7 @@ class SQLTables:
     def prune(self, before: float) -> int:
         gone = sum(int(self._db.execute(sql, (before,)).rowcount) for sql in _PRUNE)
         self._db.execute("DELETE FROM told WHERE doubt_id NOT IN (SELECT id FROM doubts)")
-        return gone + self.journal.prune(before)
+        return gone + self.journal.prune(before) + self.agent_runs.prune(before)
 
     def _beside(self, result: str | None, owner_token: str, scope: str, run_id: str | None) -> str | None:
         """What stays in the claim's own row."""

@@ -8,6 +8,7 @@ from failsoft.ledger.records import Found
 
 if TYPE_CHECKING:
     from failsoft.ledger.records import Doubt, Intent, Record, Settlement
+    from failsoft.stores.agent_runs import AgentRuns
     from failsoft.stores.sql_journal import SQLJournal
 
 __all__ = ["NOTHING", "Tables", "family_of", "to_utf8"]
@@ -32,6 +33,11 @@ class Tables(Protocol):
     @property
     def journal(self) -> SQLJournal:
         """The journal's rows."""
+        ...
+
+    @property
+    def agent_runs(self) -> AgentRuns:
+        """The rows of agents' runs."""
         ...
 
     def now(self) -> float:
