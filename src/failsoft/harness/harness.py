@@ -14,6 +14,7 @@ from failsoft.harness.builder import build
 from failsoft.harness.executor import execute
 from failsoft.harness.listing import tool_list
 from failsoft.harness.live import LiveCall
+from failsoft.harness.looking import Looking
 from failsoft.harness.options import CallOptions, apply_options
 from failsoft.harness.report import failure_result
 from failsoft.harness.run import Run
@@ -47,7 +48,7 @@ __all__ = ["Harness"]
 log = logging.getLogger("failsoft")
 
 
-class Harness:
+class Harness(Looking):
     """Runs tools for a model: every call gets one result, and nothing that hurts happens twice.
 
     Args:
@@ -275,16 +276,6 @@ class Harness:
         return self._shared.new_run_budget()
 
     # ---- looking ----
-
-    @property
-    def tools(self) -> tuple[Tool[..., Any], ...]:
-        """The tools, built-in ones included."""
-        return tuple(self._shared.registry)
-
-    @property
-    def feedback(self) -> Feedback:
-        """How errors are told to the model."""
-        return self._shared.feedback
 
     def schemas(self, dialect: str) -> list[dict[str, Any]]:
         """The tools as a provider wants them: `anthropic`, `openai`, `openai-strict`, `openai-responses`, `gemini`,

@@ -63,6 +63,8 @@ def apply_options(
         call.run_id, call.scope = run.id, run.scope
         if run.retry_budget is not None:
             run.retry_budget.deposit(call.started_at)
+        if harness.listeners is not None and run.id in harness.listeners:
+            call.notable = True  # its plain success is told too
     if scope is not None:
         call.scope = scope
     if roles:
