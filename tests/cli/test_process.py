@@ -39,6 +39,24 @@ def test_utf8_whatever_the_locale():
     assert ended.stdout.decode("utf-8") == "hello Jiří 你好\n"
 
 
+def test_input_without_end_and_input_that_is_no_text():
+    """What is piped in is read up to a bound, and bytes that are no UTF-8 end in an answer."""
+    script = f"{sys.executable} -m failsoft explain --json < /dev/zero"
+    ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode in (0, 2)
+    assert "only the first 1,000,000 characters are read" in ended.stderr
+    script = f"printf '\\377\\376' | {sys.executable} -m failsoft call desk greet - --json"
+    ended = subprocess.run(
+        ["bash", "-c", script],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        check=False,
+    )
+    assert json.loads(ended.stdout)["error"]["kind"] == "invalid_argument"
+
+
 def test_a_reader_that_leaves_is_no_traceback(a_day):
     """`failsoft export | head -1` ends quietly."""
     script = f"{sys.executable} -m failsoft export --store sqlite:///{a_day[0]} | head -n 1"

@@ -63,9 +63,9 @@ def _tell(error: AgentError) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run one command; the exit code."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="replace")
+            stream.reconfigure(encoding="utf-8", errors=errors)
     try:
         code: Any = app.main(arguments, prog_name="failsoft", standalone_mode=False)
     except click.exceptions.Abort:

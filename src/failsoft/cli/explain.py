@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_MOST_CHARS = 1_000_000
+
 
 @click.command("explain")
 @click.argument("words", nargs=-1, metavar="[TEXT]")
@@ -77,7 +79,10 @@ def command(
 def _piped() -> str:
     if sys.stdin.isatty():
         note("paste the error, then press Ctrl-D")
-    return sys.stdin.read()
+    text = sys.stdin.read(_MOST_CHARS + 1)
+    if len(text) > _MOST_CHARS:
+        note(f"only the first {_MOST_CHARS:,} characters are read")
+    return text[:_MOST_CHARS]
 
 
 def _scheduler(error: AgentError) -> dict[str, Any]:
