@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Alarm", "AlarmQueue", "AlarmQueues", "LoneAlarm"]
+__all__ = ["Alarm", "AlarmQueue", "AlarmQueues", "Held", "LoneAlarm"]
+
+Held = dict["Alarm", bool]
+"""Who is at work (True) or waits (False) without being in a queue of alarms; for the end of a harness."""
 
 
 class Alarm:
@@ -103,7 +106,7 @@ class AlarmQueue:
 class AlarmQueues:
     """The queues of one time-out value, one a loop. Threads with loops of their own never share one."""
 
-    __slots__ = ("_lock", "_now", "_queues", "last")
+    __slots__ = ("_lock", "_now", "_queues", "last", "on_loop")
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -113,6 +116,8 @@ class AlarmQueues:
         )
         # The one that was asked for last, or None: whoever reads it once and sees its own loop is done.
         self.last: AlarmQueue | None = None
+        # Called in each event loop that is used for the first time.
+        self.on_loop: Callable[[], object] | None = None
 
     def of(self, loop: asyncio.AbstractEventLoop) -> AlarmQueue:
         """The queue of that loop."""
@@ -120,8 +125,15 @@ class AlarmQueues:
             queue = self._queues.get(loop)
             if queue is None:
                 queue = self._queues[loop] = AlarmQueue(loop, self._now)
+                if self.on_loop is not None:
+                    self.on_loop()
         self.last = queue
         return queue
+
+    def armed(self) -> list[Alarm]:
+        """All attempts that are being watched, on all loops."""
+        with self._lock:
+            return [alarm for queue in self._queues.values() for alarm in list(queue._pending)]
 
 
 class LoneAlarm:
@@ -132,15 +144,23 @@ class LoneAlarm:
         idle_s: Longest silence in seconds; None for no such limit.
         now: Tells monotonic time.
         loop: Where to wait.
+        held: Where to be found meanwhile.
     """
 
-    __slots__ = ("_alarm", "_handle", "_idle_s", "_loop", "_now", "_touched")
+    __slots__ = ("_alarm", "_handle", "_held", "_idle_s", "_loop", "_now", "_touched")
 
     def __init__(
-        self, alarm: Alarm, idle_s: float | None, now: Callable[[], float], loop: asyncio.AbstractEventLoop
+        self,
+        alarm: Alarm,
+        idle_s: float | None,
+        now: Callable[[], float],
+        loop: asyncio.AbstractEventLoop,
+        held: Held,
     ) -> None:
         self._alarm, self._idle_s, self._now, self._loop = alarm, idle_s, now, loop
         self._touched = now()
+        self._held = held
+        held[alarm] = True
         self._handle = loop.call_later(self._end() - self._touched, self._ring)
 
     def touch(self) -> None:
@@ -150,6 +170,7 @@ class LoneAlarm:
     def disarm(self, alarm: Alarm) -> None:
         """Stop watching and take our cancel back, if there was one."""
         self._handle.cancel()
+        self._held.pop(alarm, None)
         if alarm.fired:
             alarm.settle()
 

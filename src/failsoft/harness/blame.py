@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from failsoft.core.errors import AgentError, InternalError, ToolTimeout
+from failsoft.core.errors import AgentError, InternalError, Overloaded, ToolTimeout
 from failsoft.core.kinds import Effect
+from failsoft.harness.closing import stopped
 from failsoft.harness.drain import PARTIAL
 
 if TYPE_CHECKING:
@@ -72,13 +73,23 @@ def _meaning_of_cancel(call: LiveCall, exc: asyncio.CancelledError) -> AgentErro
     return _caused(error, exc)
 
 
-def _timeout(call: LiveCall) -> ToolTimeout:
-    """The error of an attempt that had no answer in time."""
+def _timeout(call: LiveCall) -> AgentError:
+    """The error of an attempt that had no answer in time, or was stopped because the harness ends."""
+    if call.shared.closing and call.clock.monotonic() < call.due:
+        return stopped(call)
     limit = "its time limit" if call.plan.attempt_s is None else f"{call.plan.attempt_s:g} s"
     if call.clock.monotonic() >= call.deadline:
         limit = "the time that was left"
+    if not call.started and call.plan.runner is not None:  # it waited for a thread or a process all the time
+        return Overloaded(f"No worker was free for {call.name} within {limit}.", reason="no_worker_in_time")
     effect = Effect.POSSIBLE if call.started and not call.plan.read_only else Effect.NONE
-    return ToolTimeout(f"{call.name} did not answer within {limit}.", reason="attempt_timeout", effect=effect)
+    context = {"partial": list(call.partial)} if call.partial else None
+    return ToolTimeout(
+        f"{call.name} did not answer within {limit}.",
+        reason="attempt_timeout",
+        effect=effect,
+        context=context,
+    )
 
 
 def _caused(error: AgentError, exc: BaseException) -> AgentError:

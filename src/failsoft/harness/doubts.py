@@ -11,7 +11,9 @@ from failsoft.core.calls import NotDone
 from failsoft.core.errors import InDoubt
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Owner
+from failsoft.harness.closing import pause
 from failsoft.harness.codec import encode_result
+from failsoft.harness.hooks import in_thread
 from failsoft.ledger.records import doubt_id_of
 
 if TYPE_CHECKING:
@@ -65,11 +67,17 @@ def near_error(call: LiveCall, doubt: Doubt) -> InDoubt:
 
 async def verified(call: LiveCall, doubt: Doubt) -> bool:
     """Ask the tool's `verify`, where it has one; True when the doubt is resolved."""
-    return await verify_doubt(call.shared, call.plan, doubt, call.values)
+    limit_s = min(VERIFY_TIMEOUT_S, call.remaining_s)
+    return await pause(call, verify_doubt(call.shared, call.plan, doubt, call.values, limit_s=limit_s))
 
 
 async def verify_doubt(
-    shared: Shared, plan: Plan, doubt: Doubt, values: Mapping[str, Any] | None = None
+    shared: Shared,
+    plan: Plan,
+    doubt: Doubt,
+    values: Mapping[str, Any] | None = None,
+    *,
+    limit_s: float = VERIFY_TIMEOUT_S,
 ) -> bool:
     """Ask `verify` whether it happened and write the answer down; True when it is final.
 
@@ -85,7 +93,7 @@ async def verify_doubt(
     if values is None:
         values = plan.tool.parse(json.loads(doubt.arguments)).values
     try:
-        async with asyncio.timeout(VERIFY_TIMEOUT_S):
+        async with asyncio.timeout(limit_s):
             answer = await _ask(verify, values)
     except Exception as exc:
         shared.log_once(
@@ -108,7 +116,7 @@ async def _ask(verify: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     given = dict(values) if takes_all else {name: values[name] for name in parameters if name in values}
     if inspect.iscoroutinefunction(verify):
         return await verify(**given)
-    answer = await asyncio.to_thread(verify, **given)
+    answer = await in_thread(verify, **given)
     return await answer if inspect.isawaitable(answer) else answer
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from failsoft.core.errors import Overloaded, RateLimited
 from failsoft.core.kinds import Domain
+from failsoft.harness.closing import pause
 from failsoft.policies.bulkhead import FULL, QUEUED
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ async def wait_out_hint(call: LiveCall) -> None:
             retry_after_s=max(0.0, left_s),
         )
     if left_s > 0:
-        await call.clock.sleep(left_s)
+        await pause(call, call.clock.sleep(left_s))
         call.queued_s += left_s
 
 
@@ -51,12 +52,17 @@ class _Waiter:
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[None] = self.loop.create_future()
 
-    def wake(self) -> None:
-        """Ring, from any thread."""
+    async def rung(self) -> None:
+        """Wait until somebody rings."""
+        await self.future
+
+    def wake(self) -> bool:
+        """Ring, from any thread; False when its loop is closed, so that nobody waits there any more."""
         try:
             self.loop.call_soon_threadsafe(self._ring)
         except RuntimeError:
-            pass  # its loop is closed: nobody waits there any more
+            return False
+        return True
 
     def _ring(self) -> None:
         if not self.future.done():
@@ -99,7 +105,7 @@ class Gates:
             raise too_fast(call, rate, rate.next_in(now))
         if reservation.wait_s > 0:
             try:
-                await call.clock.sleep(reservation.wait_s)
+                await pause(call, call.clock.sleep(reservation.wait_s))
             except BaseException:
                 rate.cancel(reservation)
                 raise
@@ -120,14 +126,14 @@ class Gates:
         limit_s = bulkhead.options.wait_limit_s(call.remaining_s)
         try:
             async with asyncio.timeout(limit_s):
-                await waiter.future
+                await pause(call, waiter.rung())
         except TimeoutError as exc:
-            _wake(bulkhead.cancel(waiter))
+            _wake(bulkhead, bulkhead.cancel(waiter))
             raise Overloaded(
                 f"No place of {call.plan.name} became free within {limit_s:g} s.", reason="queue_timeout"
             ) from exc
         except BaseException:
-            _wake(bulkhead.cancel(waiter))
+            _wake(bulkhead, bulkhead.cancel(waiter))
             raise
         granted = bulkhead.claim(waiter)
         assert granted is not None, "a waiter is woken only with a permit"
@@ -135,7 +141,7 @@ class Gates:
 
     @staticmethod
     def _leave(bulkhead: BulkheadState, permit: int) -> None:
-        _wake(bulkhead.leave(permit))
+        _wake(bulkhead, bulkhead.leave(permit))
 
 
 def too_fast(call: LiveCall, rate: RateState, wait_s: float) -> RateLimited:
@@ -148,6 +154,7 @@ def too_fast(call: LiveCall, rate: RateState, wait_s: float) -> RateLimited:
     )
 
 
-def _wake(waiter: Hashable | None) -> None:
-    if isinstance(waiter, _Waiter):
-        waiter.wake()
+def _wake(bulkhead: BulkheadState, waiter: Hashable | None) -> None:
+    """Ring for whom a place was kept; one whose loop is closed will not come for it, so it falls to the next."""
+    while isinstance(waiter, _Waiter) and not waiter.wake():
+        waiter = bulkhead.cancel(waiter)

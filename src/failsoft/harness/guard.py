@@ -10,11 +10,12 @@ from __future__ import annotations
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from failsoft.core.errors import AgentError, CircuitOpen
+from failsoft.core.errors import AgentError, CircuitOpen, Overloaded
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Domain, ErrorKind
 from failsoft.harness.blame import failure_or_none
 from failsoft.harness.claim import begin
+from failsoft.harness.closing import pause
 from failsoft.harness.fall_back import fall_back
 from failsoft.harness.gates import wait_out_hint
 from failsoft.harness.invoke import accepted, answered_late, arm, ask_again, run_elsewhere
@@ -141,9 +142,16 @@ async def _after_failure(
     if not decision.go:
         raise _explained(call, error, decision) from error.__cause__
     call.shared.tell(call, EventName.RETRY_SCHEDULED, wait_s=decision.delay_s, kind=str(error.kind))
-    if decision.delay_s > 0:
-        await call.clock.sleep(decision.delay_s)
+    if decision.delay_s > 0 or call.shared.closing:
+        await _wait_for_next(call, error, decision.delay_s)
     return call.shared.monotonic()
+
+
+async def _wait_for_next(call: LiveCall, error: AgentError, delay_s: float) -> None:
+    try:
+        await pause(call, call.clock.sleep(delay_s))
+    except Overloaded as exc:  # the harness ends: the failure that there was is the answer
+        raise _explained(call, error, RetryDecision(why="shutting_down")) from exc
 
 
 def _count(call: LiveCall, breaker: BreakerState, error: AgentError, began: float, now: float) -> None:

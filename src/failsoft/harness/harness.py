@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from failsoft.core.calls import ToolCall
 from failsoft.core.errors import AgentError
 from failsoft.feedback import Feedback
-from failsoft.harness import doubts, stats
+from failsoft.harness import doubts, stats, watch
 from failsoft.harness.batch import run_batch, with_unique_ids
 from failsoft.harness.builder import build
+from failsoft.harness.closing import end_calls
 from failsoft.harness.executor import execute
 from failsoft.harness.listing import tool_list
 from failsoft.harness.live import LiveCall
@@ -18,12 +20,12 @@ from failsoft.harness.looking import Looking
 from failsoft.harness.options import CallOptions, apply_options
 from failsoft.harness.report import failure_result
 from failsoft.harness.run import Run
+from failsoft.harness.shield import shielded
 from failsoft.harness.sync_door import run_sync
 from failsoft.harness.wrapping import wrapped
 from failsoft.policies import Policy
 
 if TYPE_CHECKING:
-    import asyncio
     import os
     import random
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -73,6 +75,8 @@ class Harness(Looking):
         config: A file with policies; `auto` for the one that `$FAILSOFT_CONFIG` names, else `failsoft.toml` or
             `[tool.failsoft]` of `pyproject.toml` in the working folder, where there is one; None for no file.
             What is said here in code wins over it.
+        watch_loop: Whether a tool that blocks the event loop is looked for and named in an event, see `stats()`; only by
+            the machine's own clock.
 
     Raises:
         UsageError: The tools, their policies, the file or the store cannot work; the message says what to change.
@@ -97,6 +101,7 @@ class Harness(Looking):
         rng: random.Random | None = None,
         name: str = "default",
         config: str | os.PathLike[str] | Settings | None = "auto",
+        watch_loop: bool = True,
     ) -> None:
         self.name = name
         self._shared, self._runners = build(
@@ -116,6 +121,8 @@ class Harness(Looking):
             name=name,
             config=config,
         )
+        if watch_loop:
+            watch.prepare(self._shared)
         self._fleet: FleetLink | None = None
         if fleet is not None:
             from failsoft.harness.fleet import join_fleet  # whoever has no fleet does not load it
@@ -335,11 +342,28 @@ class Harness(Looking):
     # ---- ending ----
 
     async def aclose(self) -> None:
-        """Take no more calls, let running bodies end within the grace, write what is to be written, let go of all."""
+        """Take no more calls, give the running ones the grace, stop and settle the rest, let go of everything.
+
+        A call that is stopped has a result for whoever waits for it: kind `cancelled`, reason `shutting_down`.
+        A cancel of `aclose` itself ends the grace, not the settling.
+        """
         if self._shared.closing:
             return
         self._shared.closing = True
         grace_s = max((plan.grace_s for plan in self._shared.plans.values()), default=1.0)
+        hurried: asyncio.CancelledError | None = None
+        try:
+            await end_calls(self._shared, grace_s)
+        except asyncio.CancelledError as exc:
+            hurried, grace_s = exc, 0.0
+        await shielded(self._let_go(grace_s), grace_s + 10.0)
+        if hurried is not None:
+            raise hurried
+
+    async def _let_go(self, grace_s: float) -> None:
+        """End pools, watchers and sinks, then the store."""
+        watch.unwatch(self._shared)
+        self._shared.zombies.stop_watching()
         await self._runners.aclose(grace_s)
         if self._fleet is not None:
             await self._fleet.aclose()
@@ -356,6 +380,7 @@ class Harness(Looking):
         run_sync(self.aclose)
 
     async def __aenter__(self) -> Self:
+        self._runners.begin()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:

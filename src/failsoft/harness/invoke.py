@@ -13,7 +13,7 @@ import inspect
 from asyncio import CancelledError, current_task, get_running_loop
 from typing import TYPE_CHECKING, Any
 
-from failsoft.core.errors import AgentError, InvalidOutput, UsageError
+from failsoft.core.errors import AgentError, InvalidOutput, ToolTimeout, UsageError
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Effect
 from failsoft.harness.alarms import LoneAlarm
@@ -58,12 +58,18 @@ def _arm_alone(call: LiveCall, began: float, loop: AbstractEventLoop) -> LoneAla
     """A timer for this attempt only: the caller's deadline is nearer, or progress moves the end."""
     plan = call.plan
     attempt_s = plan.attempt_s
+    plan.alarms.of(loop)  # so that the loop is watched
     if attempt_s is None:
         attempt_s = plan.timeout.attempt(call.attempt, call.deadline - began)
     task = current_task(loop)
     assert task is not None
     call.set(task, min(began + attempt_s, call.deadline))
-    alone = LoneAlarm(call, plan.idle_s, call.shared.monotonic, loop)
+    if call.due <= began:
+        call.attempt -= 1  # it was not begun
+        raise ToolTimeout(
+            f"There was no time left to begin {call.name}.", reason="not_started", effect=Effect.NONE
+        )
+    alone = LoneAlarm(call, plan.idle_s, call.shared.monotonic, loop, call.shared.held)
     if plan.idle_s is not None:
         call._progressed = alone.touch
     return alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -74,10 +75,14 @@ class Runners:
         runner.prepare(tool.fn)
         return runner
 
+    def begin(self) -> None:
+        """Have the first worker processes made, without waiting for them."""
+        for runner in self.processes.values():
+            runner.begin()
+
     async def aclose(self, grace_s: float) -> None:
         """End every pool; see `Runner.aclose`."""
         everyone: list[Runner] = [*self.tasks.values(), *self.processes.values()]
         if self.thread is not None:
             everyone.append(self.thread)
-        for runner in everyone:
-            await runner.aclose(grace_s)
+        await asyncio.gather(*(runner.aclose(grace_s) for runner in everyone))

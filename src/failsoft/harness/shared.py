@@ -13,6 +13,7 @@ from failsoft.core.results import DetailedResult
 from failsoft.harness import claim as ledger
 from failsoft.harness.live import LiveCall
 from failsoft.harness.zombies import Zombies
+from failsoft.stores.memory import MemoryStore
 from failsoft.tools.render import render_value
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from failsoft.core.events import Sink
     from failsoft.core.results import Content, ToolResult
     from failsoft.feedback import Feedback, Redactor
+    from failsoft.harness.alarms import Held
     from failsoft.harness.claim import Claim
     from failsoft.harness.plan import Plan
     from failsoft.harness.recorder import Recorder
@@ -69,6 +71,10 @@ class Shared:
         self.plans: dict[str, Plan] = {}
         self.flights: dict[str, Claim] = {}
         self.zombies = Zombies()
+        # Memory answers without waiting, so its answers need no time limit of 5 µs.
+        self.store_is_at_hand = type(store) is MemoryStore
+        self.held: Held = {}
+        self.blocked: dict[str, int] = {}
         self.closing = False
         self.own_sinks: tuple[Sink, ...] = ()
         self.raised: tuple[type[BaseException], ...] = (*passthrough, UsageError)

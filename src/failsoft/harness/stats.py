@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from failsoft.harness.shared import Shared
     from failsoft.policies import BreakerStats
 
@@ -38,12 +40,14 @@ class HarnessStats:
         tools: Its tools.
         zombies: Bodies that outlived their time-out and still run.
         in_flight: Claimed calls that are at work in this harness.
+        loop_blocked: How often each tool blocked the event loop.
     """
 
     name: str
     tools: tuple[ToolStats, ...]
     zombies: int
     in_flight: int
+    loop_blocked: Mapping[str, int] = field(default_factory=dict)
 
 
 def stats_of(shared: Shared) -> HarnessStats:
@@ -67,5 +71,9 @@ def stats_of(shared: Shared) -> HarnessStats:
             )
         )
     return HarnessStats(
-        name=shared.name, tools=tuple(tools), zombies=len(shared.zombies), in_flight=len(shared.flights)
+        name=shared.name,
+        tools=tuple(tools),
+        zombies=len(shared.zombies),
+        in_flight=len(shared.flights),
+        loop_blocked=dict(shared.blocked),
     )

@@ -16,6 +16,7 @@ from failsoft.harness.blame import failure_of
 from failsoft.harness.sync_door import background_loop
 
 if TYPE_CHECKING:
+    import concurrent.futures
     from collections.abc import Callable
 
     from failsoft.harness.live import LiveCall
@@ -36,6 +37,7 @@ class Zombies:
         self._lock = threading.Lock()
         self._calls: dict[int, LiveCall] = {}
         self._watching = False
+        self._watch_task: concurrent.futures.Future[None] | None = None
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -66,13 +68,18 @@ class Zombies:
             with self._lock:
                 start, self._watching = not self._watching, True
             if start:
-                asyncio.run_coroutine_threadsafe(self._watch(), background_loop())
+                self._watch_task = asyncio.run_coroutine_threadsafe(self._watch(), background_loop())
 
     def was_stopped(self, call: LiveCall) -> None:
         """It does not run on after all; its place goes back the ordinary way."""
         with self._lock:
             self._calls.pop(id(call), None)
         call.slot, call.slot_left = call.slot_left, None
+
+    def stop_watching(self) -> None:
+        """The store is about to be closed: what still runs keeps its lease as it is."""
+        if self._watch_task is not None:
+            self._watch_task.cancel()
 
     async def _watch(self) -> None:
         """Renew the leases of all zombies' claims until there are none."""

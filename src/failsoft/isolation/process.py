@@ -123,13 +123,17 @@ class ProcessRunner:
         if fn not in self._pool.bodies:
             self._pool.know(fn, Body(fn))
 
+    def begin(self) -> None:
+        """Start the workers, and wait for none."""
+        self._pool.grow()
+
     async def warm(self, timeout_s: float = 30.0) -> None:
         """Start the workers and wait until one is ready, so that the first call need not.
 
         Raises:
             TimeoutError: None is ready after `timeout_s` seconds.
         """
-        self._pool.grow()
+        self.begin()
         async with asyncio.timeout(timeout_s):
             while not self._pool.idle:  # noqa: ASYNC110 - once in the life of a harness
                 await asyncio.sleep(0.002)

@@ -36,6 +36,7 @@ StopReason = Literal[
     "deadline",
     "hint_beyond_deadline",
     "budget",
+    "shutting_down",
 ]
 
 BASE_S = 0.5
