@@ -52,12 +52,13 @@ class CallContext:
     # No __slots__: class-level defaults make a call cheaper to begin than a dozen assignments do.
     run_id: str | None = None
     scope: str = "default"
-    truncated: bool = False
-    attempt: int = 0
+    truncated: bool
+    attempt: int
     idempotency_key: str | None = None
     on_progress: Callable[[Progress], object] | None = None
-    started: bool = False
+    started: bool
     yielded: bool = False
+    partial: list[Any] | None = None
     _id: str | None = None
     _acted_in: int = 0
     _progressed: Callable[[], object] | None = None
@@ -84,6 +85,8 @@ class CallContext:
         self.run_id = run_id
         self.scope = scope
         self.truncated = truncated
+        self.attempt = 0
+        self.started = False
         self.on_progress = on_progress
 
     @property

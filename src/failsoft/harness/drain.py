@@ -61,7 +61,8 @@ def _take(item: Any, items: list[Any]) -> None:
         current().report(item)
     else:
         items.append(item)
-        current().yielded = True
+        call = current()
+        call.yielded, call.partial = True, items
 
 
 def _leave_partial(exc: Exception, items: list[Any]) -> None:

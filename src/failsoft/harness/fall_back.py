@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import AgentError
 from failsoft.core.events import EventName
+from failsoft.harness.hooks import in_thread
 from failsoft.ledger.key import identity_of
 from failsoft.policies import UseFunction, UseLastGood, UseTool, UseValue
 from failsoft.policies.fallback import plan as plan_fallback
@@ -87,7 +88,7 @@ async def _from_function(call: LiveCall, function: Any) -> Any:
         async with asyncio.timeout(call.remaining_s):
             if inspect.iscoroutinefunction(function):
                 return await function(**_visible(call))
-            answer = await asyncio.to_thread(function, **_visible(call))
+            answer = await in_thread(function, **_visible(call))
             return await answer if inspect.isawaitable(answer) else answer
     except Exception as exc:
         call.shared.log_once(
