@@ -138,5 +138,7 @@ async def inherit(url: str, name: str, tool_name: str, orders: list[str]) -> dic
                     "reason": None if result.error is None else result.error.reason,
                     "doubt": result.doubt,
                 }
+        if tool_name == "charge_slowly":  # what the heir itself began may still run
+            await asyncio.sleep(0.5)
         listed = [doubt.id for doubt in await harness.doubts()]
     return {"answers": answers, "doubts": listed}
