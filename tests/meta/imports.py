@@ -15,6 +15,7 @@ HOMES = {
     "langchain": {"langchain"},
     "langchain_core": {"langchain"},
     "langgraph": {"langchain"},
+    "matplotlib": {"matplotlib"},
     "mcp": {"mcp"},
     "openai": {"openai"},
     "opentelemetry": {"otel"},

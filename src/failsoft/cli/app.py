@@ -21,6 +21,7 @@ COMMANDS = {
     "doubts": ("failsoft.cli.doubts", "List, show and resolve calls that may have happened."),
     "explain": ("failsoft.cli.explain", "Say what an error means, to whom."),
     "export": ("failsoft.cli.export", "Print the journal's events, one JSON object a line."),
+    "lab": ("failsoft.cli.lab", "Experiments: what policies do to a service in trouble."),
     "policy": ("failsoft.cli.policy", "Print what holds for each tool, and where it was said."),
     "prune": ("failsoft.cli.prune", "Forget what ended long ago."),
     "runs": ("failsoft.cli.runs", "List the runs in the journal."),
