@@ -51,5 +51,5 @@ def test_fifty_seeds_at_half_chaos_are_honest(block, monkeypatch):
         assert data["honest"], data
         assert not data["twice"]
         assert data["stop_reason"] in ("finished", "max_errors", "model_error", "same_call"), data
-        if data["stop_reason"] == "finished" and "could not" not in data["answer"] and not data["doubts"]:
+        if data["done"]:
             assert data["actual"] == {"refunds": 1, "messages": 1}, data

@@ -58,4 +58,4 @@ def command(
     )
     if as_json:
         click.echo(json.dumps(data, ensure_ascii=False))
-    return 0 if data["stop_reason"] == "finished" and data["honest"] else 1
+    return 0 if data["done"] and data["honest"] else 1

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from failsoft.cli.demo.world import Effects
     from failsoft.core.results import ToolResult
 
-__all__ = ["Row", "Verdict", "judge", "rows_of"]
+__all__ = ["Row", "Verdict", "is_done", "judge", "rows_of"]
 
 _ACTS = {"refund": "refunds", "send_message": "messages"}
 
@@ -76,6 +76,24 @@ def judge(outcome: Outcome, effects: Effects) -> Verdict:
         reported[word] <= actual[word] <= reported[word] + in_doubt[word] for word in _ACTS.values()
     )
     return Verdict(reported=reported, in_doubt=in_doubt, actual=actual, twice=tuple(twice), honest=honest)
+
+
+def is_done(outcome: Outcome) -> bool:
+    """Whether the run came to an end of its own with nothing left undone: the last word of every tool was a success."""
+    last = {_name(result): result for result in outcome.calls}
+    return outcome.finished and not outcome.doubts and all(_settled(result, last) for result in last.values())
+
+
+def _settled(result: ToolResult, last: dict[str, ToolResult]) -> bool:
+    """A success; or a call in doubt that was resolved as having happened."""
+    if result.ok:
+        return True
+    resolved = last.get("resolve_doubt")
+    return (
+        resolved is not None
+        and result.doubt == _argument(resolved, "doubt")
+        and bool(_argument(resolved, "happened"))
+    )
 
 
 def rows_of(outcome: Outcome) -> list[Row]:

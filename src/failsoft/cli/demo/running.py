@@ -12,7 +12,7 @@ from failsoft.agent.clients.anthropic import AnthropicClient
 from failsoft.agent.limits import Limits
 from failsoft.cli.demo.desk import DESK_POLICY, desk_tools
 from failsoft.cli.demo.model_server import ModelServer
-from failsoft.cli.demo.report import Verdict, judge, rows_of
+from failsoft.cli.demo.report import Verdict, is_done, judge, rows_of
 from failsoft.cli.demo.services import Services
 from failsoft.cli.demo.world import World
 from failsoft.harness.harness import Harness
@@ -106,6 +106,7 @@ def _as_data(options: DemoOptions, outcome: Outcome, verdict: Verdict) -> dict[s
         "chaos": options.chaos,
         "model": options.model or STAND_IN,
         "stop_reason": str(outcome.stop_reason),
+        "done": is_done(outcome),
         "answer": outcome.text or outcome.summary(),
         "turns": outcome.turns,
         "calls": [asdict(row) for row in rows_of(outcome)],
