@@ -14,7 +14,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from failsoft.core.errors import AgentError, Conflict
+from failsoft.core.errors import AgentError, Conflict, Unavailable
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Effect, ErrorKind
 from failsoft.harness import doubts
@@ -25,6 +25,7 @@ from failsoft.ledger.records import Intent, Settled, Settlement
 from failsoft.ledger.states import ClaimState
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from typing import Any
 
     from failsoft.core.results import ToolResult
@@ -64,7 +65,7 @@ async def claim(call: LiveCall) -> ToolResult | None:
     intent = _intent(call)
     call.claim = Claim(intent=intent)
     call.idempotency_key = intent.idempotency_key
-    return await _known(call, await call.shared.store.look(intent))
+    return await _known(call, await _in_time(call, call.shared.store.look(intent)))
 
 
 async def begin(call: LiveCall) -> None:
@@ -80,7 +81,7 @@ async def begin(call: LiveCall) -> None:
     for _ in range(_VERIFY_ROUNDS):
         own.asked = True
         flights[token] = own  # before it is written: who finds it written must find whom to join
-        verdict = await call.shared.store.begin(own.intent)
+        verdict = await _in_time(call, call.shared.store.begin(own.intent))
         if isinstance(verdict, Go):
             own.begun = True
             _take_key(call, verdict)
@@ -93,6 +94,25 @@ async def begin(call: LiveCall) -> None:
     raise Conflict(
         f"{call.plan.name} could not be claimed: others kept being first.", reason="claim_contended"
     )
+
+
+async def _in_time(call: LiveCall, asked: Awaitable[Verdict]) -> Verdict:
+    """What the store answers, within the call's time.
+
+    Raises:
+        Unavailable: It did not answer in time; nothing was run.
+    """
+    if call.shared.store_is_at_hand:
+        return await asked
+    try:
+        async with asyncio.timeout(call.remaining_s):
+            return await asked
+    except TimeoutError as exc:
+        raise Unavailable(
+            f"The record of what has been done did not answer in time; {call.plan.name} was not run.",
+            reason="store_timeout",
+            effect=Effect.NONE,
+        ) from exc
 
 
 def _intent(call: LiveCall) -> Intent:
@@ -155,7 +175,7 @@ async def _known(call: LiveCall, verdict: Verdict) -> ToolResult | None:
             case Mismatch(record=record):
                 raise _mismatch(call, verdict)
         assert call.claim is not None
-        verdict = await call.shared.store.look(call.claim.intent)
+        verdict = await _in_time(call, call.shared.store.look(call.claim.intent))
     raise Conflict(
         f"{call.plan.name}: the ledger gave no stable answer.", reason="claim_contended", retryable=True
     )
@@ -231,7 +251,8 @@ async def settle_failure(call: LiveCall, error: AgentError) -> None:
 
 
 def settlement_of(call: LiveCall, error: AgentError) -> Settlement:
-    """How a failure is settled, by its effect."""
+    """How a failure is settled, by its effect. Errors are kept clean: what a store holds of them is shown again."""
+    error = call.shared.clean(call, error)
     match error.effect:
         case Effect.NONE:
             return Settlement(state=ClaimState.FAILED, error=encode_error(error))
