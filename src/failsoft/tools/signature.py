@@ -161,11 +161,22 @@ def _is_context(annotation: Any) -> bool:
     return inspect.isclass(annotation) and issubclass(annotation, CallContext)
 
 
+def _closure(fn: types.FunctionType) -> dict[str, Any]:
+    """The names that a function takes from around it; what is defined only after it has no value yet."""
+    found = {}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return found
+
+
 def _resolve(
     annotation: Any, name: str, fn: Callable[..., Any], namespace: Mapping[str, Any], label: str
 ) -> Any:
     plain = plain_function(fn)
-    closure = inspect.getclosurevars(plain).nonlocals if inspect.isfunction(plain) else {}
+    closure = _closure(plain) if inspect.isfunction(plain) else {}
     # CallContext is often imported for type checkers only, so its name is always known here.
     local = {"CallContext": CallContext, **getattr(plain, "__globals__", {}), **namespace, **closure}
     holder: Any = types.SimpleNamespace(
