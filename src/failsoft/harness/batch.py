@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import logging
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,10 +15,15 @@ from failsoft.core.kinds import Effect
 from failsoft.core.results import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Coroutine, Sequence
     from typing import Any
 
-__all__ = ["interrupted_results", "run_batch", "with_unique_ids"]
+__all__ = ["StopOn", "interrupted_results", "run_batch", "stop_rule", "with_unique_ids"]
+
+log = logging.getLogger("failsoft")
+
+StopOn = Collection[str] | Callable[[ToolResult], object]
+"""Kinds of errors, or a predicate of a result."""
 
 _RESULTS = "failsoft_results"
 RESULT_OF = "failsoft_result"
@@ -55,6 +63,7 @@ async def run_batch(
     refuse: Callable[[ToolCall, Cancelled], ToolResult],
     *,
     max_parallel: int | None = None,
+    stops: Callable[[ToolResult], bool] | None = None,
 ) -> list[ToolResult]:
     """Run the calls: neighbours that may run together do, a sequential tool waits for those before and holds those after.
 
@@ -64,20 +73,31 @@ async def run_batch(
         is_parallel: Whether a call may run beside others.
         refuse: Makes the result of a call that had none: cancelled, or not started.
         max_parallel: How many bodies may run at once; None for no limit.
+        stops: Whether after this result no other call is begun. Calls that may run beside each other without a limit
+            have begun together.
 
     Raises:
         BaseException: The caller's cancel, or what one call raised; `interrupted_results(error)` has the results.
     """
     results: dict[int, ToolResult] = {}
     places = asyncio.Semaphore(max_parallel) if max_parallel is not None else None
+    stopper: ToolCall | None = None
+
+    async def run(index: int) -> None:
+        nonlocal stopper
+        if stopper is not None and places is not None:
+            return
+        results[index] = await run_one(calls[index])
+        if stops is not None and stopper is None and stops(results[index]):
+            stopper = calls[index]
 
     async def one(index: int) -> None:
         try:
             if places is None:
-                results[index] = await run_one(calls[index])
+                await run(index)
             else:
                 async with places:
-                    results[index] = await run_one(calls[index])
+                    await run(index)
         except BaseException as exc:
             settled = getattr(exc, RESULT_OF, None)
             if settled is not None:
@@ -86,11 +106,13 @@ async def run_batch(
 
     try:
         for group in _groups(calls, is_parallel):
+            if stopper is not None:
+                break
             await _together([one(index) for index in group])
     except BaseException as exc:
         setattr(exc, _RESULTS, [results.get(i) or refuse(c, _no_result(c)) for i, c in enumerate(calls)])
         raise
-    return [results[index] for index in range(len(calls))]
+    return [results.get(i) or refuse(call, _not_begun(call, stopper)) for i, call in enumerate(calls)]
 
 
 def _groups(calls: Sequence[ToolCall], is_parallel: Callable[[ToolCall], bool]) -> list[list[int]]:
@@ -138,6 +160,32 @@ async def _ended(unfinished: list[asyncio.Task[None]]) -> None:
             again = exc
     if again is not None:
         raise again
+
+
+def _not_begun(call: ToolCall, stopper: ToolCall | None) -> Cancelled:
+    because = "" if stopper is None else f" because of what {stopper.name} ({stopper.id}) answered before it"
+    return Cancelled(f"{call.name} was not started{because}.", reason="not_started", effect=Effect.NONE)
+
+
+def stop_rule(stop_on: StopOn | None) -> Callable[[ToolResult], bool] | None:
+    """What `stop_on` means for a result: one of those kinds, or what the predicate says.
+
+    A predicate that raises stops: what cannot say that it is safe to go on must not say so.
+    """
+    if stop_on is None:
+        return None
+    if callable(stop_on):
+        return functools.partial(_says_stop, stop_on)
+    kinds = {stop_on} if isinstance(stop_on, str) else {str(kind) for kind in stop_on}
+    return lambda result: result.error is not None and str(result.error.kind) in kinds
+
+
+def _says_stop(predicate: Callable[[ToolResult], object], result: ToolResult) -> bool:
+    try:
+        return bool(predicate(result))
+    except Exception:
+        log.exception("stop_on raised; no other call of the batch is begun")
+        return True
 
 
 def _no_result(call: ToolCall) -> Cancelled:

@@ -205,7 +205,9 @@ def _plan(shared: Shared, tool: Tool[..., Any], policy: EffectivePolicy, runners
     if tool.name == REPEAT_CALL and shared.builtins:
         plan.redirects, plan.plain = True, False
     plan.runner = runners.runner_for(tool, policy)
-    if tool.is_generator:
+    if policy.isolation.mode == "process":
+        pass  # a worker drains by itself and tells of each item; what drains here could not be imported there
+    elif tool.is_generator:
         plan.body = drained(tool.fn)
     elif tool.is_async_generator:
         plan.body = drained_async(tool.fn)

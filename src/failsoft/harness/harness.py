@@ -10,7 +10,7 @@ from failsoft.core.calls import ToolCall
 from failsoft.core.errors import AgentError
 from failsoft.feedback import Feedback
 from failsoft.harness import doubts, stats, watch
-from failsoft.harness.batch import run_batch, with_unique_ids
+from failsoft.harness.batch import run_batch, stop_rule, with_unique_ids
 from failsoft.harness.builder import build
 from failsoft.harness.closing import end_calls
 from failsoft.harness.executor import execute
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from failsoft.core.events import Sink
     from failsoft.core.results import ToolResult
     from failsoft.feedback import Redactor
+    from failsoft.harness.batch import StopOn
     from failsoft.harness.settings import Settings
     from failsoft.ledger.port import LedgerStore
     from failsoft.ledger.records import Doubt
@@ -179,6 +180,7 @@ class Harness(Looking):
         roles: Iterable[str] = (),
         deadline_s: float | None = None,
         max_parallel: int | None = None,
+        stop_on: StopOn | None = None,
         on_progress: Callable[[Progress], object] | None = None,
     ) -> list[ToolResult]:
         """Run the calls of one turn; one result for each, in order. A tool with `parallel=False` runs alone.
@@ -192,6 +194,9 @@ class Harness(Looking):
             roles: What the caller may do.
             deadline_s: Seconds until there must be results, the whole batch included.
             max_parallel: How many run at once; default no limit.
+            stop_on: Kinds of errors, or a predicate of a result: after such a result the calls that have not begun are
+                answered as not started, kind `cancelled`; those that run go on. A parallel group without
+                `max_parallel` begins as a whole.
             on_progress: Takes `Progress` records.
 
         Raises:
@@ -213,7 +218,12 @@ class Harness(Looking):
             )
 
         return await run_batch(
-            with_unique_ids(calls), run_one, self._is_parallel, self._refused, max_parallel=max_parallel
+            with_unique_ids(calls),
+            run_one,
+            self._is_parallel,
+            self._refused,
+            max_parallel=max_parallel,
+            stops=stop_rule(stop_on),
         )
 
     def _is_parallel(self, call: ToolCall) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from failsoft.core.calls import Progress, ToolCall
     from failsoft.core.results import ToolResult
+    from failsoft.harness.batch import StopOn
     from failsoft.harness.harness import Harness
     from failsoft.policies import RetryBudgetState
 
@@ -43,6 +44,7 @@ class Run:
         roles: Sequence[str] = (),
         deadline_s: float | None = None,
         max_parallel: int | None = None,
+        stop_on: StopOn | None = None,
         on_progress: Callable[[Progress], object] | None = None,
     ) -> list[ToolResult]:
         """`Harness.call_all` within this run."""
@@ -52,6 +54,7 @@ class Run:
             roles=roles,
             deadline_s=deadline_s,
             max_parallel=max_parallel,
+            stop_on=stop_on,
             on_progress=on_progress,
         )
 
