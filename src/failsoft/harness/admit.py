@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.calls import ToolCall
-from failsoft.core.errors import InvalidArgument, PermissionDenied
+from failsoft.core.errors import InvalidArgument, Overloaded, PermissionDenied
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Owner
 from failsoft.harness.closing import not_begun, pause
@@ -136,6 +136,8 @@ async def ask_approval(call: LiveCall) -> None:
             answer = await pause(call, _answer(shared.approve, asked, call.plan.tool))
     except TimeoutError:
         answer = None
+    except Overloaded:  # the harness ends
+        raise
     except Exception as exc:
         shared.log_once(("approve", call.plan.name), "the approval of %s raised %r", call.plan.name, exc)
         raise PermissionDenied(

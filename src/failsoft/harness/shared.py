@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import logging
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from failsoft.core.errors import UsageError
 from failsoft.core.events import LEVELS, Event, EventName
 from failsoft.core.results import DetailedResult
 from failsoft.harness import claim as ledger
+from failsoft.harness.hooks import in_thread
 from failsoft.harness.live import LiveCall
 from failsoft.harness.zombies import Zombies
 from failsoft.stores.memory import MemoryStore
@@ -139,7 +139,7 @@ class Shared:
             close = getattr(sink, "close", None)
             if close is not None:
                 try:
-                    await asyncio.to_thread(close)
+                    await in_thread(close)
                 except Exception:
                     log.exception("closing the sink %r failed", sink)
 
