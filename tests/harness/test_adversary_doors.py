@@ -195,41 +195,38 @@ async def test_one_key_goes_through_all_attempts_and_a_new_call_gets_a_new_one()
     assert keys[3] != keys[0]
 
 
-async def test_a_fallback_tool_that_acts_is_claimed_by_itself():
-    """Another tool stands in: its effect is its own and happens once in the run, however often it stands in."""
-    effects = []
+async def test_a_fallback_tool_leaves_the_doubt_about_the_first_one():
+    """The first bank may have paid, the second one has: the answer is degraded and says what is in doubt."""
+    paid = []
 
-    @tool(read_only=True, fallback=Fallback(tool="order_copy"))
-    async def read_copy(to: str) -> str:
-        """Read the copy.
-
-        Args:
-            to: Whose.
-        """
-        effects.append("read")
-        raise ConnectionRefusedError(111, "refused")
-
-    @tool(read_only=False)
-    async def order_copy(to: str) -> str:
-        """Order a copy.
+    @tool(idempotent=True, idempotency_key="key", fallback=Fallback(tool="pay_at_b"))
+    async def pay_at_a(order: str, key: str) -> str:
+        """Pay.
 
         Args:
-            to: Whose.
+            order: Order.
+            key: Key.
         """
-        effects.append("order")
-        return "ordered"
+        raise ConnectionResetError(104, "reset")
 
-    async with (
-        Harness([read_copy, order_copy], policy=PLAIN, store="memory") as harness,
-        harness.run() as run,
-    ):
-        first = await run.call("read_copy", {"to": "x"})
-        assert (first.value, first.degraded_by) == ("ordered", "order_copy")
-        second = await run.call("read_copy", {"to": "x"})
-        assert (second.value, second.replayed) == ("ordered", False)
-        direct = await run.call("order_copy", {"to": "x"})
-        assert direct.replayed
-    assert effects == ["read", "order", "read"]
+    @tool(idempotent=True, idempotency_key="key")
+    async def pay_at_b(order: str, key: str) -> str:
+        """Pay.
+
+        Args:
+            order: Order.
+            key: Key.
+        """
+        paid.append(order)
+        return "paid at b"
+
+    banks = Harness([pay_at_a, pay_at_b], policy=PLAIN, store="memory")
+    async with banks as harness, harness.run() as run:
+        first = await run.call("pay_at_a", {"order": "1"})
+        assert (first.value, first.degraded_by) == ("paid at b", "pay_at_b")
+        assert first.doubt is not None
+        assert [doubt.tool for doubt in await harness.doubts()] == ["pay_at_a"]
+    assert paid == ["1"]
 
 
 async def test_roles_are_not_granted_by_spelling():
