@@ -56,9 +56,9 @@ _PROSE_WORDS = 4
 _PROSE_CHARS = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, as `Intent` is not
 class Identity:
-    """What makes a call the same as another one.
+    """What makes a call the same as another one; nobody changes it.
 
     Args:
         fingerprint: Equal for two calls that mean the same.

@@ -44,9 +44,10 @@ class DoubtKind(StrEnum):
     DOUBLE_EFFECT = "double_effect"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen: one is made for every protected call, and freezing 20 fields costs 3.5 µs of it (measured: 4.1 and 0.6).
+@dataclass(slots=True, kw_only=True)
 class Intent:
-    """What is written down before an effect.
+    """What is written down before an effect; nobody changes it.
 
     Args:
         key: From `key_of`.

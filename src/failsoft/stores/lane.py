@@ -10,31 +10,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Lane"]
 
-_AT_ONCE = 2
+# A loop that serves others too may be kept from them for so long by one task, beyond the commit that it waits for.
+_AT_ONCE_S = 0.001
 
 
 class Lane:
     """What the tasks of one loop have asked for during one turn of it."""
 
-    __slots__ = ("alone", "is_crowded", "jobs", "left", "loop")
+    __slots__ = ("alone", "is_crowded", "jobs", "left_s", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.jobs: list[Job] = []
         self.alone: asyncio.Task[Any] | None = None
-        self.left = 0
+        self.left_s = 0.0
         self.is_crowded = False
 
     def is_alone(self) -> bool:
-        """Whether the task may go at once; each turn allows it twice, so that it cannot keep the loop to itself."""
-        task = asyncio.current_task()
+        """Whether the task may go at once; each turn allows it a millisecond, so that it cannot keep the loop to itself.
+
+        Whoever goes takes what it took off `left_s`.
+        """
+        task = asyncio.current_task(self.loop)
         if self.alone is None and not self.jobs and not self.is_crowded:
-            self.alone, self.left = task, _AT_ONCE
+            self.alone, self.left_s = task, _AT_ONCE_S
             self.loop.call_soon(self._end_turn)
-        if self.alone is not task or not self.left or self.jobs:
-            return False
-        self.left -= 1
-        return True
+        return self.alone is task and self.left_s > 0.0 and not self.jobs
 
     def _end_turn(self) -> None:
         self.alone = None

@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 _GO = Go()
+_SETTLED = Settled(ok=True)
 _LAPSED = "It was begun, and whoever ran it went away before saying how it ended."
 _DOUBLE = "It was said that it did not happen, and then the first attempt reported that it did."
 
@@ -99,7 +100,7 @@ def settle(tables: Tables, key: str, owner_token: str, settlement: Settlement) -
     if settlement.state is not ClaimState.IN_DOUBT and tables.settle_running(
         key, owner_token, settlement, now
     ):
-        return Settled(ok=True)
+        return _SETTLED
     record = tables.claim(key)
     if record is None or record.owner_token != owner_token:
         return _settle_overtaken(tables, owner_token, settlement, now)

@@ -47,11 +47,10 @@ _PUT_CLAIM = upsert("claims", CLAIM_COLUMNS)
 _PUT_DOUBT = upsert("doubts", DOUBT_COLUMNS)
 _PUT_BLOB = upsert("blobs", ("handle", "scope", "run_id", "body", "created_at"))
 _NEW = (
-    "NOT EXISTS (SELECT 1 FROM claims WHERE key = ?) "
-    "AND NOT EXISTS (SELECT 1 FROM claims WHERE scope = ? AND tool = ? AND family = ? AND state = 'running') "
+    "NOT EXISTS (SELECT 1 FROM claims WHERE scope = ? AND tool = ? AND family = ? AND state = 'running') "
     "AND NOT EXISTS (SELECT 1 FROM doubts WHERE scope = ? AND tool = ? AND family = ? AND state = 'open')"
 )
-_IS_NEW = f"SELECT {_NEW}"
+_IS_NEW = f"SELECT NOT EXISTS (SELECT 1 FROM claims WHERE key = ?) AND {_NEW}"
 _NEW_COLUMNS = ", ".join(NEW_CLAIM_COLUMNS)
 # PostgreSQL takes a bare parameter in a select list for text.
 _NEW_MARKS = ", ".join(
@@ -102,7 +101,7 @@ class SQLTables:
     def claim_if_new(self, intent: Intent, owner: str, now: float) -> bool:
         family = family_of(intent.fingerprint, intent.near_fingerprint)
         where = (intent.scope, intent.tool, family)
-        values = (*new_claim_row(intent, owner, now, family), intent.key, *where, *where)
+        values = (*new_claim_row(intent, owner, now, family), *where, *where)
         return bool(self._db.execute(_CLAIM_IF_NEW, values).rowcount == 1)
 
     def claim(self, key: str) -> Record | None:

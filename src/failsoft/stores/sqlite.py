@@ -9,13 +9,14 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from failsoft.stores import operations
 from failsoft.stores.engine import EngineStore
 from failsoft.stores.schema import migrate
 from failsoft.stores.sql_journal import SQLJournal
 from failsoft.stores.sql_tables import SQLTables
+from failsoft.stores.tables import NOTHING
 from failsoft.stores.writer import Writer
 
 if TYPE_CHECKING:
@@ -79,12 +80,17 @@ class SQLiteStore(EngineStore):
         writer's thread ten times as much. What needs writing goes there.
         """
         is_idle = self._writer.is_idle  # before reading: what is written by then is seen
-        found = self._writer.peek(lambda tables: tables.found(intent)) or self._reader.found(intent)
+        found = self._writer.found(intent) or self._reader.found(intent)
+        if found is NOTHING:
+            return operations.go(intent)
         if found is not None:
             verdict = operations.verdict_of(found, intent, self._wall(), is_idle=is_idle)
             if verdict is not None:
                 return verdict
         return await super().look(intent)
+
+    def _at_once(self, work: Callable[..., T], *args: Any) -> tuple[T] | None:
+        return self._writer.at_once(work, *args)
 
     async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
         return await self._writer.run(work, pending=pending)

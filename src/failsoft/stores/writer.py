@@ -19,7 +19,7 @@ import os
 import threading
 import weakref
 from queue import Empty, SimpleQueue
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from failsoft.core.errors import AgentError, UsageError
@@ -29,8 +29,9 @@ from failsoft.stores.lane import Lane
 from failsoft.stores.pace import Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from failsoft.ledger.records import Found, Intent
     from failsoft.stores.connection import Connection
     from failsoft.stores.tables import Tables
 
@@ -86,21 +87,50 @@ class Writer:
         Raises:
             AgentError: What `work` raised, or kind `unavailable` where the engine is in trouble.
         """
+        done = self.at_once(work)
+        if done is not None:
+            return done[0]
         loop = asyncio.get_running_loop()
         job = Job(work, pending=pending, is_kept=pending is not None)
-        lane = self._lane_of(loop) if self._is_quick() else None
-        if lane is not None and lane.is_alone() and self._run_now([job]):
-            if job.error is not None:
-                raise job.error
-            return cast("T", job.value)
         job.loop, job.future = loop, loop.create_future()
-        if lane is None:
-            self._put(job)
-        else:
+        if self._is_quick():
+            lane = self._lane_of(loop)
             if not lane.jobs:
                 loop.call_soon(self._run_lane, lane)
             lane.jobs.append(job)
+        else:
+            self._put(job)
         return cast("T", await job.future)
+
+    def at_once(self, work: Callable[..., T], *args: Any) -> tuple[T] | None:
+        """Run `work` here and now, durable on return, where the quick lane lets this task go first.
+
+        Returns:
+            A tuple of its value; None where it has to queue, and nothing was done.
+        """
+        if not self._is_quick():
+            return None
+        lane = self._lane_of(asyncio.get_running_loop())
+        if not lane.is_alone() or not self._at_work.acquire(blocking=False):
+            return None
+        connection = self._connection
+        try:
+            if connection is None:
+                return None
+            connection.begin(wait=False)
+            value = work(connection.tables, *args)
+            started = perf_counter()
+            connection.commit()
+        except BaseException as error:
+            if connection is not None:
+                connection.rollback()
+            if isinstance(error, Exception):  # the ordinary way meets it too and has a name for it
+                return None
+            raise
+        finally:
+            self._at_work.release()
+        self._note(lane, started)
+        return (value,)
 
     def run_soon(
         self,
@@ -116,15 +146,15 @@ class Writer:
         """
         self._put(Job(work, on_done=on_done, is_kept=is_kept))
 
-    def peek(self, read: Callable[[Tables], T]) -> T | None:
-        """Read here and now; None where somebody is at work, or where that fails."""
+    def found(self, intent: Intent) -> Found | None:
+        """Look here and now; None where somebody is at work, or where that fails."""
         if not self._at_work.acquire(blocking=False):
             return None
         try:
             connection = self._connection
             if connection is None or self._pid != os.getpid():
                 return None
-            return read(connection.tables)
+            return connection.tables.found(intent)
         except Exception:  # whatever it is, the writer meets it too and has a name for it
             return None
         finally:
@@ -152,9 +182,9 @@ class Writer:
         return not thread.is_alive()
 
     def _is_quick(self) -> bool:
-        if self._connection is None or not self._may_block or self._is_closed or not self.is_idle:
+        if self._connection is None or not self._may_block or self._is_closed or self._queued or self._kept:
             return False
-        return self._pace.is_quick(monotonic()) and self._pid == os.getpid()
+        return self._pace.is_quick(perf_counter()) and self._pid == os.getpid()
 
     def _lane_of(self, loop: asyncio.AbstractEventLoop) -> Lane:
         lane: Lane | None = getattr(self._here, "lane", None)
@@ -168,34 +198,41 @@ class Writer:
         jobs = [job for job in jobs if not job.is_dropped]
         if not jobs:
             return
-        if self._run_now(jobs):
+        if self._run_now(jobs, lane):
             wake_here(jobs)
         else:
             for job in jobs:
                 self._put(job)
 
-    def _run_now(self, jobs: list[Job]) -> bool:
+    def _run_now(self, jobs: Sequence[Job], lane: Lane) -> bool:
         """Whether it worked out at the first go; all trouble is left to the thread."""
         if not self._at_work.acquire(blocking=False):
             return False
         try:
             connection = self._connection
-            return connection is not None and self._commit_now(connection, jobs)
+            return connection is not None and self._commit_now(connection, jobs, lane)
         finally:
             self._at_work.release()
 
-    def _commit_now(self, connection: Connection, jobs: list[Job]) -> bool:
+    def _commit_now(self, connection: Connection, jobs: Sequence[Job], lane: Lane) -> bool:
         try:
             connection.begin(wait=False)
             for job in jobs:
                 attempt(job, connection.tables)
             started = perf_counter()
             connection.commit()
-        except Exception:
+        except BaseException as error:
             connection.rollback()
-            return False
-        self._pace.note(perf_counter() - started, monotonic())
+            if isinstance(error, Exception):
+                return False
+            raise
+        self._note(lane, started)
         return True
+
+    def _note(self, lane: Lane, started: float) -> None:
+        ended = perf_counter()
+        lane.left_s -= ended - started
+        self._pace.note(ended - started, ended)
 
     def _put(self, job: Job) -> None:
         if self._pid != os.getpid():
