@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
+import signal
 import sys
-from typing import Any
+import threading
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from failsoft.core.errors import AgentError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["COMMANDS", "app", "run"]
 
@@ -22,6 +28,7 @@ COMMANDS = {
     "explain": ("failsoft.cli.explain", "Say what an error means, to whom."),
     "export": ("failsoft.cli.export", "Print the journal's events, one JSON object a line."),
     "lab": ("failsoft.cli.lab", "Experiments: what policies do to a service in trouble."),
+    "mcp": ("failsoft.cli.mcp", "Stand before an MCP server and make it reliable."),
     "policy": ("failsoft.cli.policy", "Print what holds for each tool, and where it was said."),
     "prune": ("failsoft.cli.prune", "Forget what ended long ago."),
     "runs": ("failsoft.cli.runs", "List the runs in the journal."),
@@ -62,13 +69,27 @@ def _tell(error: AgentError) -> None:
     note(f"failsoft: {clean(str(error))} ({error.kind}, {error.reason})")
 
 
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM is Ctrl-C: the same way out for whatever is at work. Only the main thread may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run one command; the exit code."""
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
     try:
-        code: Any = app.main(arguments, prog_name="failsoft", standalone_mode=False)
+        with _terminable():
+            code: Any = app.main(arguments, prog_name="failsoft", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
         return 130

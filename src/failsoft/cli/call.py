@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,12 @@ import click
 from failsoft.cli.loading import load_harness
 from failsoft.cli.output import json_option, print_json
 from failsoft.core.kinds import ErrorKind, Owner
+from failsoft.harness.interrupts import graceful
 
 if TYPE_CHECKING:
     from failsoft.core.results import ToolResult
+    from failsoft.harness.harness import Harness
+    from failsoft.harness.options import CallOptions
 
 __all__ = ["command"]
 
@@ -47,14 +51,22 @@ def command(
     """
     harness = load_harness(target)
     text = sys.stdin.read() if arguments == "-" else arguments
-    result = harness.call_sync(name, text, roles=roles, approved=approved, deadline_s=deadline_s)
-    harness.close_sync()
+    options: CallOptions = {"roles": roles, "approved": approved, "deadline_s": deadline_s}
+    result = asyncio.run(_call(harness, name, text, options))
     content = result.content
     if as_json:
         print_json(_as_data(result))
     else:
         click.echo(content) if isinstance(content, str) else print_json(content)
     return 0 if result.ok else 3 if _waits_for_a_person(result) else 1
+
+
+async def _call(harness: Harness, name: str, text: str, options: CallOptions) -> ToolResult:
+    """The result, also where Ctrl-C came and the call ended within the grace; its content is made while the store is open."""
+    async with harness, graceful(harness):
+        result = await harness.call(name, text, **options)
+        _ = result.content
+        return result
 
 
 def _waits_for_a_person(result: ToolResult) -> bool:

@@ -130,6 +130,7 @@ class Harness(Looking):
 
             self._fleet = join_fleet(self._shared, fleet)
         self._runs: dict[str, Run] = {}
+        self._closed = False
         self._monotonic = self._shared.clock.monotonic
 
     # ---- calling ----
@@ -351,19 +352,29 @@ class Harness(Looking):
 
     # ---- ending ----
 
-    async def aclose(self) -> None:
-        """Take no more calls, give the running ones the grace, stop and settle the rest, let go of everything.
+    async def stop(self) -> None:
+        """Take no more calls, give the running ones the grace, then stop them.
 
         A call that is stopped has a result for whoever waits for it: kind `cancelled`, reason `shutting_down`.
+        """
+        self._shared.closing = True
+        await end_calls(self._shared, self._grace_s())
+
+    def _grace_s(self) -> float:
+        return max((plan.grace_s for plan in self._shared.plans.values()), default=1.0)
+
+    async def aclose(self) -> None:
+        """`stop`, settle, and let go of everything: pools, processes, sinks, the store.
+
         A cancel of `aclose` itself ends the grace, not the settling.
         """
-        if self._shared.closing:
+        if self._closed:
             return
-        self._shared.closing = True
-        grace_s = max((plan.grace_s for plan in self._shared.plans.values()), default=1.0)
+        self._closed = True
+        grace_s = self._grace_s()
         hurried: asyncio.CancelledError | None = None
         try:
-            await end_calls(self._shared, grace_s)
+            await self.stop()
         except asyncio.CancelledError as exc:
             hurried, grace_s = exc, 0.0
         await shielded(self._let_go(grace_s), grace_s + 10.0)
