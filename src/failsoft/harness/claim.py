@@ -102,11 +102,15 @@ async def _in_time(call: LiveCall, asked: Awaitable[Verdict]) -> Verdict:
     Raises:
         Unavailable: It did not answer in time; nothing was run.
     """
-    if call.shared.store_is_at_hand:
-        return await asked
     try:
+        if call.shared.store_is_at_hand:
+            return await asked
         async with asyncio.timeout(call.remaining_s):
             return await asked
+    except AgentError as error:
+        if error.effect is Effect.NONE:
+            raise
+        raise error.replace(effect=Effect.NONE) from error  # nothing has run, whatever the kind says
     except TimeoutError as exc:
         raise Unavailable(
             f"The record of what has been done did not answer in time; {call.plan.name} was not run.",
@@ -242,6 +246,11 @@ async def settle_success(call: LiveCall, result: ToolResult) -> None:
 async def settle_failure(call: LiveCall, error: AgentError) -> None:
     """Write down what the failure means: did not happen, may have, or did and the answer was unusable."""
     assert call.claim is not None
+    if (
+        not call.claim.begun
+    ):  # the writing was cut off: nothing ran, and nobody has to wait for that to be written
+        _settle_soon(call, settlement_of(call, error))
+        return
     if call.runs_on:
         intent = call.claim.intent
         if await call.shared.store.renew(intent.key, intent.owner_token, intent.lease_s, abandoned=True):
@@ -295,11 +304,14 @@ def settle_late(call: LiveCall, value: Any, error: AgentError | None) -> None:
         settlement = Settlement(state=ClaimState.SUCCEEDED, result=encode_result(value, str(value)))
     else:
         settlement = settlement_of(call, error)
+    _settle_soon(call, settlement)
+
+
+def _settle_soon(call: LiveCall, settlement: Settlement) -> None:
+    assert call.claim is not None
+    intent = call.claim.intent
     call.shared.store.settle_soon(
-        own.intent.key,
-        own.intent.owner_token,
-        settlement,
-        lambda settled: note_settled(call, settlement, settled),
+        intent.key, intent.owner_token, settlement, lambda settled: note_settled(call, settlement, settled)
     )
 
 

@@ -95,7 +95,9 @@ async def verify_doubt(
     try:
         async with asyncio.timeout(limit_s):
             answer = await _ask(verify, values)
-    except Exception as exc:
+    except (Exception, asyncio.CancelledError) as exc:
+        if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
+            raise
         shared.log_once(
             ("verify", plan.name), "verify of %s failed; the doubt stays open: %r", plan.name, exc
         )
@@ -107,6 +109,12 @@ async def verify_doubt(
     await shared.store.resolve(doubt.id, happened=happened, result=result, by="verify")
     shared.tell_tool(plan.name, EventName.DOUBT_RESOLVED, doubt=doubt.id, happened=happened, by="verify")
     return True
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody has cancelled this task, so that a CancelledError is not the hook's own."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _ask(verify: Callable[..., Any], values: Mapping[str, Any]) -> Any:

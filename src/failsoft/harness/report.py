@@ -42,7 +42,8 @@ def report_plainly(call: LiveCall, value: Any) -> ToolResult:
     if call.notable:
         _tell_success(call, call.duration_s)
         return _notable(call, value)
-    if shared.wants(_INFO):
+    wants = shared.wants
+    if wants(_INFO):
         _tell_success(call, call.duration_s)
     elif shared.recorder is not None:
         shared.recorder.finished(call, call.duration_s)
@@ -176,7 +177,13 @@ async def report_cancelled(call: LiveCall, exc: BaseException) -> None:
         _leave(exc, result)
         return
     acted = call.started and not call.read_only
-    await _settle_cut_off(call, exc, Effect.POSSIBLE if acted or call.runs_on else Effect.NONE)
+    effect = Effect.POSSIBLE if acted or call.runs_on else Effect.NONE
+    if isinstance(exc, GeneratorExit):  # the coroutine is being collected: there is no waiting any more
+        error = _cut_off(effect)
+        ledger.settle_late(call, None, error)
+        ledger.close_flight(call, failure_result(call, error))
+        return
+    await _settle_cut_off(call, exc, effect)
 
 
 async def report_passed(call: LiveCall, exc: BaseException) -> None:
@@ -185,14 +192,13 @@ async def report_passed(call: LiveCall, exc: BaseException) -> None:
     await _settle_cut_off(call, exc, Effect.POSSIBLE if call.has_acted else Effect.NONE)
 
 
+def _cut_off(effect: Effect) -> Cancelled:
+    what = "it may have taken effect" if effect is Effect.POSSIBLE else "nothing was done"
+    return Cancelled(f"The call was cancelled; {what}.", effect=effect)
+
+
 async def _settle_cut_off(call: LiveCall, exc: BaseException, effect: Effect) -> None:
-    maybe = effect is Effect.POSSIBLE
-    text = (
-        "The call was cancelled; it may have taken effect."
-        if maybe
-        else "The call was cancelled; nothing was done."
-    )
-    error = Cancelled(text, effect=effect)
+    error = _cut_off(effect)
     try:
         result: ToolResult = await shielded(report_failure(call, error), call.grace_s)
     except (
@@ -211,9 +217,12 @@ def _leave(exc: BaseException, result: ToolResult) -> None:
 
 
 async def _settled(call: LiveCall, work: Coroutine[Any, Any, None]) -> None:
-    """Do the settling; a caller's cancel waits for it, and what fails is logged: the call has its result anyway."""
+    """Do the settling; a caller's cancel waits for it, and what fails is logged: the call has its result anyway.
+
+    Beyond the call's time it is waited for as long as the grace; the writing itself goes on.
+    """
     try:
-        await shielded(work, call.plan.grace_s + 5.0)
+        await shielded(work, call.plan.grace_s + min(5.0, call.remaining_s))
     except Exception:
         log.exception("settling a call of %s failed", call.name)
         call.shared.tell(call, EventName.STORE_TROUBLE, what="a settlement failed")
