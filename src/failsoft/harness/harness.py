@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from failsoft.core.calls import ToolCall
-from failsoft.core.errors import AgentError
 from failsoft.feedback import Feedback
 from failsoft.harness import doubts, stats, watch
 from failsoft.harness.batch import run_batch, stop_rule, with_unique_ids
 from failsoft.harness.builder import build
 from failsoft.harness.closing import end_calls
+from failsoft.harness.ending import end, grace_of
 from failsoft.harness.executor import execute
 from failsoft.harness.listing import tool_list
 from failsoft.harness.live import LiveCall
@@ -20,7 +19,6 @@ from failsoft.harness.looking import Looking
 from failsoft.harness.options import CallOptions, apply_options
 from failsoft.harness.report import failure_result
 from failsoft.harness.run import Run
-from failsoft.harness.shield import shielded
 from failsoft.harness.sync_door import run_sync
 from failsoft.harness.wrapping import wrapped
 from failsoft.policies import Policy
@@ -47,8 +45,6 @@ if TYPE_CHECKING:
     from failsoft.tools import Tool
 
 __all__ = ["Harness"]
-
-log = logging.getLogger("failsoft")
 
 
 class Harness(Looking):
@@ -358,43 +354,17 @@ class Harness(Looking):
         A call that is stopped has a result for whoever waits for it: kind `cancelled`, reason `shutting_down`.
         """
         self._shared.closing = True
-        await end_calls(self._shared, self._grace_s())
-
-    def _grace_s(self) -> float:
-        return max((plan.grace_s for plan in self._shared.plans.values()), default=1.0)
+        await end_calls(self._shared, grace_of(self._shared))
 
     async def aclose(self) -> None:
         """`stop`, settle, and let go of everything: pools, processes, sinks, the store.
 
         A cancel of `aclose` itself ends the grace, not the settling.
         """
-        if self._closed:
-            return
-        self._closed = True
-        grace_s = self._grace_s()
-        hurried: asyncio.CancelledError | None = None
-        try:
-            await self.stop()
-        except asyncio.CancelledError as exc:
-            hurried, grace_s = exc, 0.0
-        await shielded(self._let_go(grace_s), grace_s + 10.0)
-        if hurried is not None:
-            raise hurried
-
-    async def _let_go(self, grace_s: float) -> None:
-        """End pools, watchers and sinks, then the store."""
-        watch.unwatch(self._shared)
-        self._shared.zombies.stop_watching()
-        await self._runners.aclose(grace_s)
-        if self._fleet is not None:
-            await self._fleet.aclose()
-        if self.journal is not None:
-            await self.journal.close()
-        await self._shared.close_sinks()
-        try:
-            await self._shared.store.close()
-        except AgentError as exc:
-            log.warning("the store could not be closed in order: %s", exc)
+        self._shared.closing = True
+        if not self._closed:
+            self._closed = True
+            await end(self._shared, self._runners, self._fleet)
 
     def close_sync(self) -> None:
         """`aclose` for synchronous code."""
