@@ -1,0 +1,58 @@
+"""What a link needs of the way to a server, whether that is a pipe or HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from failsoft.adapters.mcp.wire import Message
+
+__all__ = ["Receiver", "Transport"]
+
+
+class Receiver(Protocol):
+    """Who hears what comes from the server; called on the event loop, in order."""
+
+    def on_line(self, line: bytes) -> None:
+        """One message, or garbage, without the line's end."""
+        ...
+
+    def on_end(self, why: str) -> None:
+        """The connection is gone; nothing comes after this."""
+        ...
+
+    def on_blocked(self, blocked: bool) -> None:
+        """The server does not read; send nothing more until it does."""
+        ...
+
+
+class Transport(Protocol):
+    """One connection to a server; opened once, never opened again."""
+
+    async def open(self, receiver: Receiver) -> None:
+        """Connect.
+
+        Raises:
+            AgentError: kind `unavailable` or `not_found`: there is nothing to connect to.
+        """
+        ...
+
+    def send(self, line: bytes, message: Message) -> None:
+        """Write one message; `line` is what is to be written, with its end.
+
+        Raises:
+            ConnectionError: The connection is gone.
+        """
+        ...
+
+    def pause(self, paused: bool) -> None:
+        """Stop reading from the server, or go on."""
+        ...
+
+    def kill(self) -> None:
+        """End the server's side at once, where that is in our hands; `on_end` follows."""
+        ...
+
+    async def close(self) -> None:
+        """End the connection in order, within a few seconds."""
+        ...

@@ -1,0 +1,119 @@
+"""`failsoft mcp`: stand before an MCP server and make it reliable."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from failsoft.adapters.mcp.config import ServerSpec, load_servers
+from failsoft.adapters.mcp.effects import TRUST, ServerOptions
+from failsoft.adapters.mcp.restarts import Restarts
+from failsoft.adapters.mcp.running import label_of, run_stdio
+from failsoft.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["command"]
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+
+def _patterns(word: str, text: str) -> Callable[[Command], Command]:
+    return click.option(
+        f"--{word}", multiple=True, metavar="TOOL", help=f"{text} A name or a pattern such as 'get_*'."
+    )
+
+
+@click.command("mcp", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("argv", metavar="[-- CMD [ARGS]...]", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--config",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Policies (failsoft.toml) or servers (mcp.json); can be given for each.",
+)
+@click.option("--name", help="The server's name, and the scope of its ledger.")
+@click.option(
+    "--trust", type=click.Choice(TRUST), default="all", help="How far the server's annotations are believed."
+)
+@_patterns("read-only", "This tool changes nothing.")
+@_patterns("idempotent", "A second identical call of this tool has no further effect.")
+@_patterns("acts", "This tool changes something.")
+@_patterns("destructive", "This tool may delete or overwrite.")
+@click.option("--store", default="auto", envvar="FAILSOFT_STORE", metavar="URL", help="As for a harness.")
+@click.option(
+    "--restarts", type=click.IntRange(min=0), default=5, show_default=True, help="Most restarts in a minute."
+)
+@click.option(
+    "--hang-after",
+    "hang_s",
+    type=click.FloatRange(min=0.1),
+    default=30.0,
+    show_default=True,
+    help="Seconds after which a server that answers nothing is killed.",
+)
+@click.option(
+    "--remember",
+    "remember_s",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Seconds for which an identical call that acts gets the recorded result; default none.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Log each call on standard error.")
+def command(argv: tuple[str, ...], files: tuple[str, ...], verbose: bool, store: str, **given: Any) -> int:
+    """Serve the MCP server CMD to the client on standard input and output, made reliable.
+
+    In a client's configuration put `failsoft mcp --` before the server's own command.
+    """
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO if verbose else logging.WARNING, format="failsoft: %(message)s"
+    )
+    specs, config = read_specs(argv, files, given)
+    finished = asyncio.run(run_stdio(specs, store=store, config=config))
+    return 0 if finished else 130
+
+
+def read_specs(
+    argv: tuple[str, ...], files: tuple[str, ...], given: dict[str, Any]
+) -> tuple[list[ServerSpec], Any]:
+    """The servers that the command line names, and the file with policies.
+
+    Raises:
+        UsageError: There is none, or it is said in two ways.
+    """
+    policies = [file for file in files if not file.endswith(".json")]
+    servers = [spec for file in files if file.endswith(".json") for spec in load_servers(file)]
+    if len(policies) > 1:
+        raise UsageError(f"there is one file with policies, got {', '.join(policies)}")
+    if bool(argv) == bool(servers):
+        raise UsageError(
+            "wanted one server after `--`, or a file with servers\n\n"
+            "hint: failsoft mcp -- CMD ARGS, or failsoft mcp --config mcp.json"
+        )
+    return servers or [_spec(argv, given)], policies[0] if policies else "auto"
+
+
+def _spec(argv: tuple[str, ...], given: dict[str, Any]) -> ServerSpec:
+    tools: dict[str, dict[str, Any]] = {}
+    for option, word, value in (
+        ("read_only", "read_only", True),
+        ("idempotent", "idempotent", True),
+        ("acts", "read_only", False),
+        ("destructive", "destructive", True),
+    ):
+        for pattern in given[option]:
+            tools.setdefault(pattern, {})[word] = value
+    return ServerSpec(
+        name=given["name"] or label_of(argv),
+        argv=argv,
+        options=ServerOptions(trust=given["trust"], tools=tools),
+        restarts=Restarts(most=given["restarts"]),
+        hang_s=given["hang_s"],
+        remember_s=given["remember_s"],
+    )
