@@ -9,7 +9,7 @@ from failsoft.agent.escalation import Answer, Case
 from failsoft.agent.limits import Limits
 from failsoft.agent.loop import interrupted_outcome
 from failsoft.agent.outcome import Outcome, StopReason
-from failsoft.agent.runs import FileRuns, MemoryRuns
+from failsoft.agent.runs import FileRuns, MemoryRuns, StoreRuns
 
 __all__ = [
     "Agent",
@@ -24,5 +24,6 @@ __all__ = [
     "OpenAIClient",
     "Outcome",
     "StopReason",
+    "StoreRuns",
     "interrupted_outcome",
 ]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
+import logging
 import random
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.asking import MODEL_RETRY, Asker
 from failsoft.agent.checkpoint import restore
 from failsoft.agent.escalation import Answer
 from failsoft.agent.limits import Limits
-from failsoft.agent.loop import drive
+from failsoft.agent.loop import drive, give_up
 from failsoft.agent.outcome import StopReason
-from failsoft.agent.runs import MemoryRuns
+from failsoft.agent.runs import runs_beside
 from failsoft.agent.streaming import AgentStream
 from failsoft.agent.structured import Form
 from failsoft.agent.subagents import as_tool
@@ -22,7 +23,7 @@ from failsoft.agent.transcript import Given, Said, Transcript
 from failsoft.agent.watch import Watch
 from failsoft.classify import Classifier
 from failsoft.core.clock import SystemClock
-from failsoft.core.errors import UsageError
+from failsoft.core.errors import Conflict, UsageError
 from failsoft.core.events import EventName
 from failsoft.harness.sync_door import run_sync
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent"]
 
+_log = logging.getLogger("failsoft.agent")
+
 
 class Agent:
     """Runs tasks: the model asks for calls, the harness runs them, until there is an answer or a reason to stop.
@@ -57,9 +60,9 @@ class Agent:
         on_escalate: Asked when a limit is reached or an approval is open: `on_escalate(case)`, sync or async, gives an
             `Answer`, text as guidance, or None for "nobody can answer now".
         retry: How model requests are repeated; None turns it off. Tool calls have their own policies.
-        runs: Where runs are kept that may go on later: `FileRuns(folder)` outlives the process and keeps every step;
-            by default stopped runs are kept in memory. With a durable one, a call that waits for an approval pauses
-            the run where nobody can be asked.
+        runs: Where runs are kept that may go on later. By default they are in the harness's store where that outlives
+            the process (SQLite, PostgreSQL), step by step, and in memory where it does not. `FileRuns(folder)` keeps
+            files. With a durable one, a call that waits for an approval pauses the run where nobody can be asked.
         echo_output: Whether the model is shown the wrong parts of a structured answer again.
         clock: Tells the time; for tests. Default the harness's.
         rng: Randomness for waits; for tests.
@@ -88,7 +91,7 @@ class Agent:
         self.system = "\n\n".join(part for part in parts if part) or None
         self.on_escalate = on_escalate
         self.retry = retry
-        self.runs: RunStore = runs if runs is not None else MemoryRuns()
+        self.runs: RunStore = runs if runs is not None else runs_beside(_shared(harness, "store"))
         self.clock = clock or _shared(harness, "clock") or SystemClock()
         self.rng = rng or random.Random()
 
@@ -111,9 +114,9 @@ class Agent:
         Raises:
             asyncio.CancelledError: The caller's own; `interrupted_outcome(error)` tells how the run stood.
             UsageError: Misuse of the API.
+            Conflict: reason `run_taken`: a run of that id is at work already, here or elsewhere.
         """
-        async with self._opened(run, scope) as opened:
-            return await drive(self._task(opened, self._begin(prompt), roles=roles))
+        return await self._start(prompt, run, scope, roles)
 
     def run_sync(
         self,
@@ -140,16 +143,12 @@ class Agent:
     ) -> AgentStream:
         """`run`, watched: `async for event in agent.stream("...")`; the model's text comes in pieces.
 
-        Events: `run_started`, `turn_started`, `text` (`data["text"]`), `retry_scheduled` (of the model), `turn_finished`,
-        `call_admitted`, `attempt_failed`, `call_finished`, `call_failed`, `escalated`, `run_finished`.
-        What came as text before a `retry_scheduled` of the same turn does not count: the turn begins anew.
+        Events: `run_started`, `turn_started`, `text` (`data["text"]`), `turn_finished`, `call_admitted`,
+        `attempt_failed`, `retry_scheduled` (before each wait; it has a `tool` where it is not the model that is waited
+        for), `fallback_used`, `call_finished`, `call_failed`, `escalated`, `run_finished`; each as it happens.
+        What came as text before a `retry_scheduled` of the model does not count: the turn begins anew.
         """
-
-        async def start(listen: Callable[[Event], object]) -> Outcome:
-            async with self._opened(run, scope) as opened:
-                return await drive(self._task(opened, self._begin(prompt), listen=listen, roles=roles))
-
-        return AgentStream(start)
+        return AgentStream(lambda listen: self._start(prompt, run, scope, roles, listen))
 
     async def resume(
         self, run: Any, *, answer: Answer | str | None = None, roles: Sequence[str] = ()
@@ -165,27 +164,92 @@ class Agent:
             roles: As for `run`; they are not kept with the run.
 
         Raises:
-            UsageError: The run is not known here, or it is finished.
+            UsageError: The run is not known here, it is finished, or it waits for no such answer.
+            Conflict: reason `run_taken`: somebody else works on it.
         """
+        return await self._resume(run, answer, roles)
+
+    def stream_resumed(
+        self, run: Any, *, answer: Answer | str | None = None, roles: Sequence[str] = ()
+    ) -> AgentStream:
+        """`resume`, watched as `stream` is."""
+        return AgentStream(lambda listen: self._resume(run, answer, roles, listen))
+
+    async def _start(
+        self,
+        prompt: str | Sequence[Mapping[str, Any]],
+        run: Any,
+        scope: str | None,
+        roles: Sequence[str],
+        listen: Callable[[Event], object] | None = None,
+    ) -> Outcome:
+        transcript = self._begin(prompt)
+        async with self._opened(run, scope) as opened:
+            # Agents may share a run that is handed in open, or one in memory; then the first one's state is kept.
+            may_share = not (isinstance(run, str) and self.runs.durable)
+            async with self._held(opened.id, may_share=may_share) as runs:
+                task = self._task(opened, transcript, listen=listen, roles=roles)
+                task.runs = runs
+                return await self._watched(task)
+
+    async def _resume(
+        self,
+        run: Any,
+        answer: Answer | str | None,
+        roles: Sequence[str],
+        listen: Callable[[Event], object] | None = None,
+    ) -> Outcome:
         run_id = run if isinstance(run, str) else getattr(run, "run_id", None) or run.id
-        state = await self.runs.load_run(run_id)
-        if state is None:
-            raise UsageError(
-                f"no run {run_id!r} is kept in {self.runs!r}\n\nhint: Agent(..., runs=FileRuns(folder))"
-            )
-        if state["stopped"] == StopReason.FINISHED:
-            raise UsageError(
-                f"run {run_id!r} is finished\n\nhint: agent.run([*outcome.messages, {{'role': 'user', ...}}])"
-            )
-        async with self._opened(run_id, state["scope"]) as opened:
-            task = self._task(opened, Transcript(), roles=roles)
-            restore(task, state)
-            self._take_up(task, state, Answer.guide(answer) if isinstance(answer, str) else answer)
+        answer = Answer.guide(answer) if isinstance(answer, str) else answer
+        async with self._held(run_id):
+            state = await self.runs.load_run(run_id)
+            if state is None:
+                hint = "hint: give the harness a store on disk, or Agent(..., runs=FileRuns(folder))"
+                raise UsageError(f"no run {run_id!r} is kept in {self.runs!r}\n\n{hint}")
+            _check_answer(run_id, state["stopped"], answer)
+            async with self._opened(run_id, state["scope"]) as opened:
+                task = self._task(opened, Transcript(), listen=listen, roles=roles)
+                restore(task, state)
+                if answer is not None and answer.action == "give_up" and not _waits(state):
+                    return await give_up(task, answer.text)
+                self._take_up(task, state, answer)
+                return await self._watched(task)
+
+    async def _watched(self, task: Task) -> Outcome:
+        """Drive a task; a listener hears of its calls from the harness, as it happens, where that can be heard."""
+        hear = getattr(self.harness, "listen", None)
+        if task.listen is None or hear is None:
             return await drive(task)
+        task.live = True
+        end = hear(task.run.id, task.hear)
+        try:
+            return await drive(task)
+        finally:
+            end()
+
+    @asynccontextmanager
+    async def _held(self, run_id: str, *, may_share: bool = False) -> AsyncIterator[RunStore | None]:
+        """Work on a run alone; gives None where somebody else does and it may be shared: then no state is kept.
+
+        Raises:
+            Conflict: Somebody else works on it.
+        """
+        hold = getattr(self.runs, "held", None)
+        async with AsyncExitStack() as stack:
+            runs: RunStore | None = self.runs
+            try:
+                if hold is not None:
+                    await stack.enter_async_context(hold(run_id))
+            except Conflict:
+                if not may_share:
+                    raise
+                _log.info("two agents work in the run %s; the state of the first one is kept", run_id)
+                runs = None
+            yield runs
 
     def _take_up(self, task: Task, state: dict[str, Any], answer: Answer | None) -> None:
         """Give the answer to where the run stopped: to its open question, or else to the model."""
-        if state["stopped"] == StopReason.ESCALATED:
+        if _waits(state):
             task.answer = answer
             return
         if state["stopped"]:
@@ -283,6 +347,27 @@ class Agent:
 
     def __repr__(self) -> str:
         return f"Agent({self.client!r}, {self.harness!r})"
+
+
+def _waits(state: Mapping[str, Any]) -> bool:
+    return bool(state["stopped"] == StopReason.ESCALATED)
+
+
+def _check_answer(run_id: str, stopped: str, answer: Answer | None) -> None:
+    """Refuse what cannot be done with a run.
+
+    Raises:
+        UsageError: It is finished, or the answer is about a call and no call waits for one.
+    """
+    if stopped == StopReason.FINISHED:
+        raise UsageError(
+            f"run {run_id!r} is finished\n\nhint: agent.run([*outcome.messages, {{'role': 'user', ...}}])"
+        )
+    if stopped != StopReason.ESCALATED and answer is not None and answer.action in ("approve", "correct"):
+        how = f"it stopped: {stopped}" if stopped else "it was cut off"
+        raise UsageError(
+            f"run {run_id!r} asks for no approval: {how}\n\nhint: resume it without an answer, or with text"
+        )
 
 
 def _shared(harness: Any, name: str) -> Any:

@@ -9,7 +9,6 @@ from failsoft.agent.people import ask_approvals, escalate, follow
 from failsoft.agent.refusals import not_started, refused
 from failsoft.agent.task import Task
 from failsoft.agent.transcript import Answered, Reply, Turned
-from failsoft.core.events import EventName
 from failsoft.harness.batch import interrupted_results
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from failsoft.agent.watch import Ruling
     from failsoft.core.calls import ToolCall
-    from failsoft.core.results import ToolResult
     from failsoft.core.turns import ModelTurn
 
 __all__ = ["answer_calls", "close_turn"]
@@ -63,29 +61,14 @@ async def _run(task: Task, calls: Sequence[ToolCall], rulings: Sequence[Ruling])
     if not allowed:
         return
     for call in allowed:
-        task.tell(EventName.CALL_ADMITTED, call)
+        task.begin(call)
     left_s = task.remaining_s()
     options: dict[str, Any] = {} if left_s == float("inf") else {"deadline_s": left_s}
     if task.roles:
         options["roles"] = task.roles
     for call, result in zip(allowed, await task.run.call_all(allowed, **options), strict=True):
         task.pending[call.id] = result
-        _tell(task, call, result)
-
-
-def _tell(task: Task, call: ToolCall, result: ToolResult) -> None:
-    """What a listener wants to know of a call that has ended; the harness tells its own sinks as it happens."""
-    if task.listen is None:
-        return
-    for attempt in result.history:
-        if attempt.error is not None:
-            data = {"kind": str(attempt.error.kind), "message": str(attempt.error), "wait_s": attempt.wait_s}
-            task.tell(EventName.ATTEMPT_FAILED, call, number=attempt.number, **data)
-    if result.error is None:
-        task.tell(EventName.CALL_FINISHED, call, duration_s=result.duration_s, degraded_by=result.degraded_by)
-    else:
-        error = result.error
-        task.tell(EventName.CALL_FAILED, call, kind=str(error.kind), reason=error.reason, message=str(error))
+        task.end(call, result)
 
 
 async def _stopped(task: Task, calls: Sequence[ToolCall], call: ToolCall, ruling: Ruling) -> None:

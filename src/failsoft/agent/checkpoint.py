@@ -59,6 +59,7 @@ def restore(task: Task, state: dict[str, Any]) -> None:
     task.pending = {one["call"]["id"]: _to_result(one) for one in state["pending"]}
     task.results = [_to_result(one) for one in state["results"]]
     task.model_errors = [_to_error(one) for one in state["model_errors"]]
+    task.asked = case_of(state)
     task.watch.load(state["watch"])
     task.usage = Usage(**state["usage"])
     task.turns, task.max_turns, task.repairs = state["turns"], state["max_turns"], state["repairs"]
@@ -81,6 +82,7 @@ def _case(case: Case) -> dict[str, Any]:
         "question": case.question,
         "run_id": case.run_id,
         "call": None if case.call is None else _call(case.call),
+        "tool_version": case.tool_version,
         "errors": [_error(error) for error in case.errors],
     }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from failsoft.core.calls import ToolCall
     from failsoft.core.errors import AgentError
 
-__all__ = ["Answer", "Case", "answer_of"]
+__all__ = ["Answer", "Case", "answer_of", "why_not"]
 
 Action = Literal["guide", "correct", "approve", "give_up", "wait"]
 
@@ -29,6 +31,7 @@ class Case:
         run_id: The run that waits.
         call: The call in question, where it is about one.
         errors: The failures that led here, each once.
+        tool_version: The declared version of the tool in question.
     """
 
     reason: str
@@ -36,6 +39,15 @@ class Case:
     run_id: str = ""
     call: ToolCall | None = None
     errors: tuple[AgentError, ...] = ()
+    tool_version: str = ""
+
+    @property
+    def code(self) -> str:
+        """What an approval is bound to, as a short word: the tool, its version and the exact arguments."""
+        if self.call is None:
+            return ""
+        bound = [self.call.name, self.tool_version, _canonical(self.call.arguments)]
+        return hashlib.sha256(json.dumps(bound).encode()).hexdigest()[:10]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +57,7 @@ class Answer:
     action: Action
     text: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    code: str = ""
 
     @classmethod
     def guide(cls, text: str) -> Answer:
@@ -57,9 +70,13 @@ class Answer:
         return cls(action="correct", arguments=dict(arguments), text=text)
 
     @classmethod
-    def approve(cls) -> Answer:
-        """Run the call in question exactly as it is."""
-        return cls(action="approve")
+    def approve(cls, code: str = "") -> Answer:
+        """Run the call in question exactly as it is.
+
+        Args:
+            code: `case.code` of what was approved: a run that asks for something else by now asks again.
+        """
+        return cls(action="approve", code=code)
 
     @classmethod
     def give_up(cls, text: str = "") -> Answer:
@@ -70,6 +87,39 @@ class Answer:
     def wait(cls) -> Answer:
         """Nobody can answer now: end here, and go on with `agent.resume` when somebody can."""
         return cls(action="wait")
+
+
+def why_not(answer: Answer, asked: Case | None, case: Case) -> str:
+    """Why an answer to an earlier question does not fit this one; empty where it does.
+
+    Args:
+        answer: What was answered.
+        asked: The question as it was stored.
+        case: The question as it is now.
+    """
+    if answer.action not in ("approve", "correct") or case.call is None:
+        return ""
+    name = case.call.name
+    if answer.code and answer.code != case.code:
+        return f"The approval {answer.code} is not for this call of {name}, whose code is {case.code}."
+    if asked is None or asked.code == case.code:
+        return ""
+    if asked.call is not None and asked.call.name == name and asked.tool_version != case.tool_version:
+        now = case.tool_version or "gone"
+        return f"{name} was version {asked.tool_version} when it was asked for; now it is {now}: the answer does not hold."
+    return "The answer was for another call."
+
+
+def _canonical(arguments: Any) -> str:
+    """One text for equal arguments, however they are written; the raw text where it is no JSON."""
+    if isinstance(arguments, bytes):
+        arguments = arguments.decode("utf-8", "backslashreplace")
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return str(arguments)
+    return json.dumps(arguments, sort_keys=True, default=str)
 
 
 async def answer_of(ask: Callable[[Case], Any], case: Case) -> Answer:

@@ -15,6 +15,7 @@ from failsoft.agent.answering import answer_calls, close_turn
 from failsoft.agent.checkpoint import snapshot
 from failsoft.agent.concluding import conclude
 from failsoft.agent.outcome import Outcome, StopReason
+from failsoft.agent.runs import TAKEN
 from failsoft.agent.subagents import current_task
 from failsoft.agent.task import Stop, Task
 from failsoft.agent.transcript import Turned
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from failsoft.agent.escalation import Case
     from failsoft.core.turns import ModelTurn
 
-__all__ = ["OUTCOME", "drive", "interrupted_outcome"]
+__all__ = ["OUTCOME", "drive", "give_up", "interrupted_outcome"]
 
 _log = logging.getLogger("failsoft.agent")
 
@@ -97,6 +98,13 @@ async def _until_stopped(task: Task) -> Outcome:
         return task.outcome(stop.reason, stop.detail, case=stop.case, doubts=await _open_doubts(task))
 
 
+async def give_up(task: Task, text: str) -> Outcome:
+    """End a run that does not go on: its open calls are answered as not started."""
+    close_turn(task)
+    await _keep(task, stopped=StopReason.GAVE_UP)
+    return task.outcome(StopReason.GAVE_UP, text, doubts=await _open_doubts(task))
+
+
 def _unanswered(task: Task) -> ModelTurn | None:
     """The turn that a run which is taken up again was interrupted in, if its calls are not answered yet."""
     last = task.transcript.entries[-1] if task.transcript.entries else None
@@ -111,7 +119,12 @@ async def _keep(task: Task, *, stopped: StopReason | None = None, case: Case | N
     try:
         state = {"stopped": str(stopped)} if over else snapshot(task, stopped=str(stopped or ""), case=case)
         await task.runs.save_run(task.run.id, state)
-    except Exception:
+    except Exception as exc:
+        if isinstance(exc, AgentError) and exc.reason == TAKEN:
+            task.runs = None
+            if stopped is None:
+                raise Stop(StopReason.INTERRUPTED, "It was taken up elsewhere and goes on there.") from exc
+            return
         _log.exception("the state of run %s could not be kept", task.run.id)
         task.tell(EventName.STORE_TROUBLE, what="the state of a run could not be kept")
 

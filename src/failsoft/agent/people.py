@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from failsoft.agent.escalation import Case, answer_of
+from failsoft.agent.escalation import Case, answer_of, why_not
 from failsoft.agent.outcome import StopReason
 from failsoft.agent.task import Stop
 from failsoft.core.errors import UsageError
@@ -35,12 +35,23 @@ async def escalate(
         Stop: Nobody can be asked, nobody can answer now, or the answer is to give up.
     """
     limit = reason if isinstance(reason, StopReason) else StopReason.ESCALATED
-    case = Case(reason=str(reason), question=question, run_id=task.run.id, call=call, errors=task.errors())
-    answer, task.answer = task.answer, None
+    case = Case(
+        reason=str(reason),
+        question=question,
+        run_id=task.run.id,
+        call=call,
+        errors=task.errors(),
+        tool_version="" if call is None else task.version_of(call.name),
+    )
+    (answer, task.answer), (asked, task.asked) = (task.answer, None), (task.asked, None)
+    refused = "" if answer is None else why_not(answer, asked, case)
+    if refused:
+        answer, question = None, f"{refused} {question}"
+        case = replace(case, question=question)
     try:
         if answer is None:
             if task.on_escalate is None:
-                raise Stop(limit, question, case)
+                raise Stop(StopReason.ESCALATED if refused else limit, question, case)
             task.tell(EventName.ESCALATED, reason=str(reason), question=question)
             answer = await answer_of(task.on_escalate, case)
     except (Stop, UsageError):
@@ -62,6 +73,7 @@ async def follow(task: Task, call: ToolCall, answer: Answer) -> bool:
     if answer.action == "guide":
         return False
     arguments = call.arguments if answer.action == "approve" else answer.arguments
+    task.begin(call)
     result = await task.run.call(
         call.name,
         arguments,
@@ -71,13 +83,14 @@ async def follow(task: Task, call: ToolCall, answer: Answer) -> bool:
         roles=task.roles,
     )
     task.pending[call.id] = result
+    task.end(call, result)
     return True
 
 
 async def ask_approvals(task: Task, calls: Sequence[ToolCall]) -> list[str]:
     """Ask about each call that waits for an approval; guidance for the model, where that is the answer.
 
-    An approval is bound to the exact arguments: it is given to this call and to no other.
+    An approval is bound to the exact arguments and the tool's version: it is given to this call and to no other.
 
     Raises:
         Stop: As `escalate`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.health import Health
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     from failsoft.core.turns import ModelTurn
 
 __all__ = ["Stop", "Task"]
+
+
+# What a listener hears of calls as it happens, and under which name.
+_HEARD = {
+    EventName.ATTEMPT_FAILED: EventName.ATTEMPT_FAILED,
+    EventName.RETRY_SCHEDULED: EventName.RETRY_SCHEDULED,
+    EventName.FALLBACK_USED: EventName.FALLBACK_USED,
+    EventName.CALL_FINISHED: EventName.CALL_FINISHED,
+    EventName.CALL_FAILED: EventName.CALL_FAILED,
+    EventName.CALL_REFUSED: EventName.CALL_FAILED,
+}
+_ENDS = (EventName.CALL_FINISHED, EventName.CALL_FAILED)
 
 
 class Stop(Exception):
@@ -57,6 +69,8 @@ class Task:
         listen: Takes every event of this run, pieces of text included; the client streams where it is given.
         runs: Keeps the run's state, so that it may go on later.
         answer: What a person has said meanwhile, for the question that the run stopped at.
+        asked: That question.
+        live: What happens to calls is told by the harness as it happens.
         events: The harness's sinks, for what concerns operators.
         transcript: The conversation so far.
     """
@@ -75,6 +89,9 @@ class Task:
     events: Any = None
     runs: RunStore | None = None
     answer: Answer | None = None
+    asked: Case | None = None
+    live: bool = False
+    underway: set[str] = field(default_factory=set)
     transcript: Transcript = field(default_factory=Transcript)
     turns: int = 0
     repairs: int = 0
@@ -160,6 +177,45 @@ class Task:
             self.listen(event)
         if wanted:
             self.events.emit(event)
+
+    def version_of(self, tool_name: str) -> str:
+        """The declared version of a tool; empty where there is none of that name."""
+        tools = getattr(self.harness, "tools", ())
+        return next((str(tool.version) for tool in tools if tool.name == tool_name), "")
+
+    def begin(self, call: ToolCall) -> None:
+        """A call is handed to the harness."""
+        if self.listen is not None:
+            self.underway.add(call.id)
+        self.tell(EventName.CALL_ADMITTED, call)
+
+    def hear(self, event: Event) -> None:
+        """Hand on what the harness tells of a call of this run while it runs."""
+        name = _HEARD.get(event.name)
+        if self.listen is None or name is None or event.call_id not in self.underway:
+            return
+        if name in _ENDS:
+            self.underway.discard(event.call_id)
+        self.listen(event if name is event.name else replace(event, name=name))
+
+    def end(self, call: ToolCall, result: ToolResult) -> None:
+        """Tell how a call ended, where the harness has not."""
+        if self.listen is None or call.id not in self.underway:
+            return
+        self.underway.discard(call.id)
+        for attempt in () if self.live else result.history:
+            if attempt.error is not None:
+                kind, message = str(attempt.error.kind), str(attempt.error)
+                self.tell(EventName.ATTEMPT_FAILED, call, number=attempt.number, kind=kind, message=message)
+        error = result.error
+        if error is None:
+            self.tell(
+                EventName.CALL_FINISHED, call, duration_s=result.duration_s, degraded_by=result.degraded_by
+            )
+        else:
+            self.tell(
+                EventName.CALL_FAILED, call, kind=str(error.kind), reason=error.reason, message=str(error)
+            )
 
     def _on_text(self, text: str) -> None:
         assert self.listen is not None
