@@ -1,9 +1,14 @@
 """Every store, one suite."""
 
+import asyncio
+
 import pytest
 
+from failsoft.ledger.decide import Go, Replay, Running
+from failsoft.ledger.records import Settlement
+from failsoft.ledger.states import ClaimState
 from failsoft.stores import open_store
-from failsoft.testing.store_suite import STORE_CHECKS, StoreCheck, Wall
+from failsoft.testing.store_suite import STORE_CHECKS, StoreCheck, Wall, make_intent
 
 
 @pytest.fixture(params=["memory", "sqlite", "sqlite-thread"])
@@ -26,4 +31,24 @@ async def test_the_store_keeps_the_suite(check: StoreCheck, make) -> None:
     wall = Wall()
     store = make(wall)
     await check(store, wall)
+    await store.close()
+
+
+@pytest.mark.parametrize("url", ["memory", "sqlite:///{}/failsoft.db"])
+async def test_what_needs_no_waiting_is_had_without(tmp_path, url: str) -> None:
+    """The verbs without a wait say the same as the others, or nothing at all; and what they say is kept."""
+    store, intent = open_store(url.format(tmp_path)), make_intent({"order": 1})
+    if url != "memory":
+        assert store.begin_nowait(intent) is None  # not open yet: nothing is claimed
+        await store.doubts()
+    assert isinstance(store.look_nowait(intent), Go)
+    assert isinstance(store.begin_nowait(intent), Go)
+    assert isinstance(store.look_nowait(make_intent({"order": 1})), Running)
+    await asyncio.sleep(0)
+    settlement = Settlement(state=ClaimState.SUCCEEDED, result="1")
+    assert store.settle_nowait(intent.key, intent.owner_token, settlement).ok
+    await store.close()
+    if url != "memory":
+        store = open_store(url.format(tmp_path))
+    assert isinstance(await store.look(make_intent({"order": 1})), Replay)
     await store.close()

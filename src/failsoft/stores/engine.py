@@ -64,15 +64,30 @@ class EngineStore(ABC):
                 called with None where that failed.
         """
 
+    def look_nowait(self, intent: Intent) -> Verdict | None:
+        """What `look` says, where that can be had here and now; None: ask `look`."""
+        done = self._at_once(operations.look, intent)
+        return None if done is None else done[0]
+
+    def begin_nowait(self, intent: Intent) -> Verdict | None:
+        """What `begin` says, durable, where that can be had here and now; None: nothing was claimed, ask `begin`."""
+        done = self._at_once(operations.begin, intent)
+        return None if done is None else done[0]
+
+    def settle_nowait(self, key: str, owner_token: str, settlement: Settlement) -> Settled | None:
+        """What `settle` says, durable, where that can be had here and now; None: nothing was written, ask `settle`."""
+        done = self._at_once(operations.settle, key, owner_token, settlement)
+        return None if done is None else done[0]
+
     async def look(self, intent: Intent) -> Verdict:
         """See `LedgerStore.look`."""
         return await self._run(partial(operations.look, intent=intent))
 
     async def begin(self, intent: Intent) -> Verdict:
         """See `LedgerStore.begin`."""
-        done = self._at_once(operations.begin, intent)
-        if done is not None:
-            return done[0]
+        verdict = self.begin_nowait(intent)
+        if verdict is not None:
+            return verdict
         try:
             return await self._run(partial(operations.begin, intent=intent))
         except asyncio.CancelledError:
@@ -86,9 +101,9 @@ class EngineStore(ABC):
 
     async def settle(self, key: str, owner_token: str, settlement: Settlement) -> Settled:
         """See `LedgerStore.settle`."""
-        done = self._at_once(operations.settle, key, owner_token, settlement)
-        if done is not None:
-            return done[0]
+        settled = self.settle_nowait(key, owner_token, settlement)
+        if settled is not None:
+            return settled
         work = partial(operations.settle, key=key, owner_token=owner_token, settlement=settlement)
         return await self._run(work, pending=_PENDING)
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from failsoft.stores.tables import Tables
 
-__all__ = ["Job", "attempt", "call_safely", "unavailable", "wake", "wake_here"]
+__all__ = ["Job", "Outcome", "attempt", "call_safely", "outcomes_of", "unavailable", "wake", "wake_here"]
+
+Outcome = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Any, BaseException | None]
+"""A waiter's loop and future, and the value or the error for it."""
 
 _log = logging.getLogger("failsoft.stores")
 
@@ -64,15 +67,23 @@ def attempt(job: Job, tables: Tables) -> None:
         job.error = error
 
 
-def wake(jobs: Iterable[Job]) -> None:
-    """Wake the waiters from another thread: once for each loop, not for each job."""
+def outcomes_of(jobs: Iterable[Job]) -> list[Outcome]:
+    """What to tell the waiters of `jobs`, as it is now."""
+    return [
+        (job.loop, job.future, job.value, job.error)
+        for job in jobs
+        if job.loop is not None and job.future is not None
+    ]
+
+
+def wake(outcomes: Iterable[Outcome]) -> None:
+    """Wake the waiters from another thread: once for each loop, not for each of them."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[Any, Any, Any]]] = defaultdict(list)
-    for job in jobs:
-        if job.loop is not None and job.future is not None:
-            loops[job.loop].append((job.future, job.value, job.error))
-    for loop, outcomes in loops.items():
+    for loop, future, value, error in outcomes:
+        loops[loop].append((future, value, error))
+    for loop, found in loops.items():
         with contextlib.suppress(RuntimeError):  # the loop was closed, nobody waits
-            loop.call_soon_threadsafe(_settle, outcomes)
+            loop.call_soon_threadsafe(_settle, found)
 
 
 def wake_here(jobs: Iterable[Job]) -> None:

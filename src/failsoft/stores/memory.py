@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from failsoft.ledger.decide import teller_of
 from failsoft.ledger.records import Found
@@ -36,6 +36,10 @@ class MemoryStore(EngineStore):
     def now(self) -> float:
         """The clock that was handed in."""
         return self._tables.now()
+
+    def _at_once(self, work: Callable[..., T], *args: Any) -> tuple[T] | None:
+        with self._lock:
+            return (work(self._tables, *args),)
 
     async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
         with self._lock:

@@ -73,21 +73,21 @@ class SQLiteStore(EngineStore):
         """The clock that was handed in."""
         return self._wall()
 
-    async def look(self, intent: Intent) -> Verdict:
-        """See `LedgerStore.look`.
+    def look_nowait(self, intent: Intent) -> Verdict | None:
+        """See `EngineStore.look_nowait`.
 
-        Read here and now, on the caller's thread: an indexed read of a local file takes about 10 µs, a trip to the
-        writer's thread ten times as much. What needs writing goes there.
+        Read on the caller's thread: an indexed read of a local file takes about 10 µs, a trip to the writer's thread
+        ten times as much. What needs writing goes there.
         """
         is_idle = self._writer.is_idle  # before reading: what is written by then is seen
         found = self._writer.found(intent) or self._reader.found(intent)
         if found is NOTHING:
             return operations.go(intent)
-        if found is not None:
-            verdict = operations.verdict_of(found, intent, self._wall(), is_idle=is_idle)
-            if verdict is not None:
-                return verdict
-        return await super().look(intent)
+        return None if found is None else operations.verdict_of(found, intent, self._wall(), is_idle=is_idle)
+
+    async def look(self, intent: Intent) -> Verdict:
+        """See `LedgerStore.look`."""
+        return self.look_nowait(intent) or await super().look(intent)
 
     def _at_once(self, work: Callable[..., T], *args: Any) -> tuple[T] | None:
         return self._writer.at_once(work, *args)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from failsoft.core.errors import AgentError, UsageError
 from failsoft.stores.connection import Trouble
-from failsoft.stores.jobs import Job, attempt, call_safely, unavailable, wake, wake_here
+from failsoft.stores.jobs import Job, attempt, call_safely, outcomes_of, unavailable, wake, wake_here
 from failsoft.stores.lane import Lane
 from failsoft.stores.pace import Pace
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from failsoft.ledger.records import Found, Intent
     from failsoft.stores.connection import Connection
+    from failsoft.stores.jobs import Outcome
     from failsoft.stores.tables import Tables
 
 __all__ = ["Writer"]
@@ -63,6 +64,8 @@ class Writer:
         self._queue: SimpleQueue[Job] = SimpleQueue()
         self._queued = 0  # in the queue, or being worked on by the thread
         self._kept: list[Job] = []
+        self._calls: list[tuple[Callable[[Any], object], Any]] = []  # to be made when no lock is held
+        self._outcomes: list[Outcome] = []
         self._starting = threading.Lock()
         self._at_work = threading.Lock()  # held by whoever uses the connection
         self._here = threading.local()
@@ -248,19 +251,30 @@ class Writer:
                 self._thread.start()
 
     def _work(self) -> None:
-        while True:
-            taken = self._take()
-            batch = [job for job in taken if not job.is_dropped]
-            if batch or self._kept:
+        while self._work_once():
+            pass
+
+    def _work_once(self) -> bool:
+        """Do what has queued up, then tell; False when there will be no more."""
+        taken = self._take()
+        batch = [job for job in taken if not job.is_dropped]
+        if batch or self._kept:
+            with self._at_work:
+                self._do(batch)
+        with self._starting:
+            self._queued -= len(taken)
+            goes_on = not (self._is_closed and self._queue.empty())
+            if not goes_on:
                 with self._at_work:
-                    self._do(batch)
-            with self._starting:
-                self._queued -= len(taken)
-                if self._is_closed and self._queue.empty():
-                    with self._at_work:
-                        self._give_up()
-                    self._thread = None
-                    return
+                    self._give_up()
+                self._thread = None
+            calls, self._calls = self._calls, []
+            outcomes, self._outcomes = self._outcomes, []
+        # No lock is held: this is somebody's code, and whoever is woken finds the quick lane open.
+        for fn, value in calls:
+            call_safely(fn, value)
+        wake(outcomes)
+        return goes_on
 
     def _take(self) -> list[Job]:
         batch: list[Job] = []
@@ -301,10 +315,9 @@ class Writer:
             for job in batch:
                 self._commit([job])
             return None
-        for job in batch:
-            if job.on_done is not None:
-                call_safely(job.on_done, job.value)
-        return wake(batch)
+        self._calls += [(job.on_done, job.value) for job in batch if job.on_done is not None]
+        self._outcomes += outcomes_of(batch)
+        return None
 
     def _begin(self) -> Connection:
         """Begin a transaction, on a new connection where the old one was lost while nobody looked."""
@@ -337,10 +350,8 @@ class Writer:
         for job in batch:
             job.value = job.pending
             job.error = None if job.is_kept else unavailable(error, is_unknown=is_unknown)
-        wake(batch)
-        for job in batch:
-            if not job.is_kept and job.on_done is not None:
-                call_safely(job.on_done, None)
+        self._outcomes += outcomes_of(batch)
+        self._calls += [(job.on_done, None) for job in batch if not job.is_kept and job.on_done is not None]
         for job in kept:
             job.future, job.is_late = None, True
         self._kept += kept
@@ -360,7 +371,7 @@ class Writer:
             trouble = Trouble(what=what, count=len(jobs), error=self._last_error)
             _log.error("store %s: %s (%d): %s", self._name, what, trouble.count, trouble.error)
             if self.on_trouble is not None:
-                call_safely(self.on_trouble, trouble)
+                self._calls.append((self.on_trouble, trouble))
 
 
 def _nothing(_: Any) -> None:
