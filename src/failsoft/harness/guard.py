@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from failsoft.core.errors import AgentError, CircuitOpen, Overloaded
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Domain, ErrorKind
+from failsoft.harness.admit import read_again
 from failsoft.harness.blame import failure_or_none
 from failsoft.harness.claim import begin
 from failsoft.harness.closing import pause
@@ -144,6 +145,7 @@ async def _after_failure(
     call.shared.tell(call, EventName.RETRY_SCHEDULED, wait_s=decision.delay_s, kind=str(error.kind))
     if decision.delay_s > 0 or call.shared.closing:
         await _wait_for_next(call, error, decision.delay_s)
+    read_again(call)
     return call.shared.monotonic()
 
 
@@ -169,7 +171,7 @@ def _decide(call: LiveCall, error: AgentError, now: float) -> RetryDecision:
         plan.retry,
         attempt=call.tries,
         error=error,
-        repeatable=plan.repeatable and not call.runs_on,
+        repeatable=plan.repeatable and not (call.runs_on and plan.claims),
         remaining_s=call.deadline - now,
         rng=call.shared.rng,
         previous_wait_s=call.history[-1].wait_s if call.history else None,
