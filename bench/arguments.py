@@ -1,6 +1,6 @@
 """What reading and validating arguments costs, beside pydantic's own `model_validate_json` in the same run.
 
-    python -m bench.arguments [--rounds 9] [--json]
+    python -m bench.arguments [--rounds 9] [--largest 10000000] [--json]
 
 Interleaved rounds; the best of each; ratios to the floor. The aim for valid text is 1.3.
 """
@@ -117,11 +117,13 @@ def valid(rounds: int) -> list[dict[str, Any]]:
     return rows
 
 
-def growth() -> list[dict[str, Any]]:
+def growth(largest: int) -> list[dict[str, Any]]:
     """Repair of growing texts: seconds per megabyte must stay the same."""
     reader = ArgumentReader.for_schema({"type": "object"}, tool_name="t")
     rows = []
     for size in (100_000, 1_000_000, 10_000_000):
+        if size > largest:
+            break
         item = "{'k': 'it\\'s', 'n': [1, True, None,], 't': \"a\nb\"}, "
         text = "{'items': [" + item * (size // len(item) - 1) + "]}"
         for name, raw in (("python spelling", text), ("broken at its end", text[:-2] + "x")):
@@ -139,6 +141,7 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--largest", type=int, default=10_000_000, help="bytes of the longest text to repair")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     machine = {
@@ -146,7 +149,7 @@ def main() -> None:
         "machine": platform.machine(),
         "system": platform.system(),
     }
-    found = {"machine": machine, "valid_us": valid(args.rounds), "growth": growth()}
+    found = {"machine": machine, "valid_us": valid(args.rounds), "growth": growth(args.largest)}
     if args.json:
         print(json.dumps(found, indent=2))
         return

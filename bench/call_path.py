@@ -58,8 +58,11 @@ def validators() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     from pydantic import TypeAdapter, create_model
     from typing_extensions import TypedDict
 
-    arguments = TypedDict("arguments", {"a": int, "b": int})
-    to_dict = TypeAdapter(arguments).validator.validate_python
+    class Arguments(TypedDict):
+        a: int
+        b: int
+
+    to_dict = TypeAdapter(Arguments).validator.validate_python
     return to_dict, create_model("Model", a=(int, ...), b=(int, ...)).__pydantic_validator__.validate_python
 
 

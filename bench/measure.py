@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,9 @@ def in_processes(
 def environment() -> dict[str, str]:
     """The environment of a child: failsoft from this tree, and quiet."""
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, "FAILSOFT_LOG": "warning"}
+    # Bytecode is kept, and apart from the tree: without it an import would count the compiler.
+    cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(ROOT / ".bench" / "bytecode")}
+    return {**os.environ, **cache, "PYTHONPATH": path, "FAILSOFT_LOG": "warning"}
 
 
 def figures(table: str, floor: str | None, parts: list[Samples], unit: str = "µs") -> list[dict[str, Any]]:
@@ -131,13 +134,13 @@ def figures(table: str, floor: str | None, parts: list[Samples], unit: str = "µ
             "table": table,
             "case": name,
             "unit": unit,
-            "value": statistics.median(sum(values, [])) / scale,
+            "value": statistics.median(chain.from_iterable(values)) / scale,
             "quiet": min(_decile(each) for each in values) / scale,
         }
         compared = values
         if floor is not None:
             compared = [[a / b for a, b in zip(part[name], part[floor], strict=True)] for part in parts]
-            row["floor"], row["ratio"] = floor, statistics.median(sum(compared, []))
+            row["floor"], row["ratio"] = floor, statistics.median(chain.from_iterable(compared))
         row["noise"] = _noise(compared)
         rows.append(row)
     return rows
@@ -193,7 +196,8 @@ def show(rows: list[dict[str, Any]]) -> None:
             print(f"\n{title}" + (f"   (x: to {row['floor']!r})" if "floor" in row else ""))
             print(f"  {'':58}{'median':>10}{'quiet':>10}      {'x':>7}")
         ratio = f"{row['ratio']:7.3f} ±{row['noise']:4.0%}" if "ratio" in row else ""
-        print(f"  {row['case']:58}{row['value']:10.2f}{row['quiet']:10.2f} {row['unit']:4} {ratio}")
+        quiet = f"{row['quiet']:10.2f}" if "quiet" in row else " " * 10
+        print(f"  {row['case']:58}{row['value']:10.2f}{quiet} {row['unit']:5} {ratio}")
 
 
 def say(text: str) -> None:
