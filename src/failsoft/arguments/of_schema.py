@@ -14,7 +14,7 @@ from failsoft.arguments.refusals import MAX_CHARS, refuse, short
 from failsoft.arguments.schemas import compile_schema
 from failsoft.arguments.shape import Shape
 from failsoft.arguments.text import strict_value
-from failsoft.arguments.values import has_whole_float, is_plain, mend_text
+from failsoft.arguments.values import copied, has_whole_float, is_plain, mend_text
 
 if TYPE_CHECKING:
     from failsoft.core.calls import Repair
@@ -38,7 +38,7 @@ class SchemaReader(ArgumentReader):
             if type(raw) is str and len(raw) <= MAX_CHARS:
                 value = strict_value(raw)
             elif type(raw) is dict and is_plain(raw):
-                value = dict(raw)
+                value = copied(raw)
             if not truncated and type(value) is dict and self._is_valid(value):
                 # A whole float may stand where an integer is declared; there it becomes one.
                 return self._coerced(value, []) if has_whole_float(value) else (value, ())

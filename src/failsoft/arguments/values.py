@@ -8,7 +8,7 @@ from typing import Any
 from failsoft.arguments.refusals import refuse
 from failsoft.arguments.text import join_surrogates
 
-__all__ = ["has_whole_float", "is_plain", "mend_text"]
+__all__ = ["copied", "has_whole_float", "is_plain", "mend_text"]
 
 _SIMPLE = frozenset((int, bool, type(None)))
 _DEEP = frozenset((dict, list, float, Decimal))
@@ -26,6 +26,16 @@ def is_plain(value: Any) -> bool:
     if kind is list:
         return all(type(item) in _SIMPLE or is_plain(item) for item in value)
     return kind in _SIMPLE or (kind is float and value - value == 0)
+
+
+def copied(value: Any) -> Any:
+    """A plain JSON value whose containers are its own: what a tool does to it stays out of the sender's message."""
+    kind = type(value)
+    if kind is dict:
+        return {key: copied(item) if type(item) in _DEEP else item for key, item in value.items()}
+    if kind is list:
+        return [copied(item) if type(item) in _DEEP else item for item in value]
+    return value
 
 
 def has_whole_float(value: Any) -> bool:

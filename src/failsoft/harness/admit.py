@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.calls import ToolCall
-from failsoft.core.errors import InvalidArgument, Overloaded, PermissionDenied
+from failsoft.core.errors import AgentError, InvalidArgument, Overloaded, PermissionDenied
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Owner
 from failsoft.harness.closing import not_begun, pause
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from failsoft.harness.live import LiveCall
     from failsoft.harness.plan import Plan
 
-__all__ = ["admit", "ask_approval"]
+__all__ = ["admit", "ask_approval", "read_again"]
 
 
 def admit(call: LiveCall, outer: CallContext | None) -> Plan:
@@ -74,13 +74,24 @@ def _complete(call: LiveCall, plan: Plan, outer: CallContext | None) -> Plan:
 def _redirect(call: LiveCall, target: Plan, outer: CallContext | None) -> Plan:
     """Go on as the call that a `repeat_call` names, under its own number."""
     arguments, call.occurrence = call.values["arguments"], call.values["occurrence"]
-    call.plan = target
+    call.plan, call.redirected = target, arguments
     call.deadline = min(call.hard_deadline, call.started_at + target.total_s)
     call.values, repairs = target.parse(arguments, call.truncated)
     if repairs:
         call.repairs += repairs
         call.notable = True
     return target if target.plain else _complete(call, target, outer)
+
+
+def read_again(call: LiveCall) -> None:
+    """The arguments as they were sent, for another attempt or another way: a body may have changed them in place."""
+    sent = call.arguments if call.redirected is None else call.redirected
+    try:
+        fresh, _ = call.plan.parse(sent, call.truncated)
+    except AgentError:  # the caller's own mapping was changed: what there is has to do
+        return
+    kept = {name: call.values[name] for name in call.plan.hidden if name in call.values}
+    call.values = {**fresh, **kept}
 
 
 def _checked_target(target: Plan) -> Plan:

@@ -17,7 +17,7 @@ from failsoft.core.clock import SystemClock
 from failsoft.core.errors import AgentError, UsageError
 from failsoft.feedback import Feedback, Redactor
 from failsoft.harness.builtins import REPEAT_CALL, builtin_tools
-from failsoft.harness.drain import drained, drained_async
+from failsoft.harness.drain import drained, drained_async, may_stream, whole_async
 from failsoft.harness.gates import Gates
 from failsoft.harness.plan import Plan
 from failsoft.harness.recorder import recorder_for
@@ -207,10 +207,12 @@ def _plan(shared: Shared, tool: Tool[..., Any], policy: EffectivePolicy, runners
     plan.runner = runners.runner_for(tool, policy)
     if policy.isolation.mode == "process":
         pass  # a worker drains by itself and tells of each item; what drains here could not be imported there
-    elif tool.is_generator:
-        plan.body = drained(tool.fn)
     elif tool.is_async_generator:
         plan.body = drained_async(tool.fn)
+    elif not tool.is_async:
+        plan.body = drained(tool.fn)
+    elif may_stream(tool.__wrapped__):
+        plan.body = whole_async(tool.fn)
     plan.accept = _acceptance(tool)
     plan.revive = _revival(tool)
     return plan

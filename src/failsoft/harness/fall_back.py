@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import AgentError
 from failsoft.core.events import EventName
+from failsoft.harness.admit import read_again
 from failsoft.harness.hooks import in_thread
 from failsoft.ledger.key import identity_of
 from failsoft.policies import UseFunction, UseLastGood, UseTool, UseValue
@@ -31,6 +32,7 @@ async def fall_back(call: LiveCall, error: AgentError) -> Any:
         AgentError: `error`, when no step may or can stand in for it.
     """
     plan = call.plan
+    read_again(call)
     steps = plan_fallback(
         plan.fallback, error, read_only=plan.read_only, repeatable=plan.repeatable, yielded=call.yielded
     )
@@ -76,6 +78,7 @@ def _last_good(call: LiveCall, max_age_s: float) -> Any:
 def remember_good(call: LiveCall, value: Any) -> None:
     """Keep a good value for the time when there is none."""
     if call.plan.last_good is not None and call.degraded_by is None:
+        read_again(call)
         call.plan.last_good.remember(_fingerprint(call), value, call.clock.monotonic())
 
 

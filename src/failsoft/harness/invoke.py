@@ -17,6 +17,7 @@ from failsoft.core.errors import AgentError, InvalidOutput, ToolTimeout, UsageEr
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Effect
 from failsoft.harness.alarms import LoneAlarm
+from failsoft.harness.drain import whole
 from failsoft.harness.shield import shielded
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ async def run_elsewhere(call: LiveCall, began: float) -> Any:
         try:
             job = plan.runner.start(plan.body, call.values, call)
             value = await job
-            if plan.awaits and inspect.isawaitable(value):
-                value = await value
+            if plan.awaits and (inspect.isawaitable(value) or inspect.isasyncgen(value)):
+                value = await whole(value)
         finally:
             watch.disarm(call)
     except CancelledError:

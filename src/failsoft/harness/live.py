@@ -43,6 +43,7 @@ class LiveCall(CallContext, Alarm):
     outer: CallContext | None = None
     outcome: ToolResult | AgentError | None = None
     covered: AgentError | None = None
+    redirected: Any = None
     deadline: float
     hard_deadline: float = float("inf")
     runs_on: bool = False
