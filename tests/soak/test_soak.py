@@ -50,7 +50,7 @@ def test_the_judge_sees_what_is_wrong(tmp_path):
         2: answer(2, "timeout", "possible"),
         3: answer(3, "overloaded", "none"),
     }
-    result.counts = [count(n, memory_mb=50 + n * 10, threads=5 + n * 3) for n in range(12)]
+    result.counts = [count(n, memory_mb=50 + n * 10, threads=5 if n < 8 else 60) for n in range(12)]
     (tmp_path / "world").write_text("0\n0\n3\n4\n")
     ledger(tmp_path, {0: "succeeded", 1: "succeeded", 2: "running", 3: "failed"})
     text = "\n".join(faults(result, tmp_path))
