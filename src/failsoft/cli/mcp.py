@@ -65,8 +65,20 @@ def _patterns(word: str, text: str) -> Callable[[Command], Command]:
     default=0.0,
     help="Seconds for which an identical call that acts gets the recorded result; default none.",
 )
+@click.option(
+    "--doctor", is_flag=True, help="Look at the server and its tools, print what was found, and end."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --doctor: print JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Log each call on standard error.")
-def command(argv: tuple[str, ...], files: tuple[str, ...], verbose: bool, store: str, **given: Any) -> int:
+def command(
+    argv: tuple[str, ...],
+    files: tuple[str, ...],
+    verbose: bool,
+    store: str,
+    doctor: bool,
+    as_json: bool,
+    **given: Any,
+) -> int:
     """Serve the MCP server CMD to the client on standard input and output, made reliable.
 
     In a client's configuration put `failsoft mcp --` before the server's own command.
@@ -75,6 +87,10 @@ def command(argv: tuple[str, ...], files: tuple[str, ...], verbose: bool, store:
         stream=sys.stderr, level=logging.INFO if verbose else logging.WARNING, format="failsoft: %(message)s"
     )
     specs, config = read_specs(argv, files, given)
+    if doctor:
+        from failsoft.cli.mcp_doctor import look
+
+        return look(specs, config, as_json=as_json)
     finished = asyncio.run(run_stdio(specs, store=store, config=config))
     return 0 if finished else 130
 

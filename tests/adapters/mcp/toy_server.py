@@ -74,6 +74,7 @@ def misbehave(how, first, token):
         time.sleep(3600)
     if how == "freeze":
         os.kill(os.getpid(), 19)
+        time.sleep(3600)
     if how == "late":
         time.sleep(0.6)
     if how == "garbage":

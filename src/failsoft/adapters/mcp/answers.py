@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from failsoft.adapters.mcp import wire
+from failsoft.tools.dialects.mcp import DIALECT
+from failsoft.tools.jsonable import to_plain
 
 if TYPE_CHECKING:
     from failsoft.adapters.mcp.calls import ClientCall
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from failsoft.core.errors import AgentError
     from failsoft.core.results import ToolResult
 
-__all__ = ["META", "answer_to", "error_result", "late_result", "passed_answer"]
+__all__ = ["META", "answer_to", "error_result", "late_result", "passed_answer", "success_result"]
 
 META = "failsoft"
 """The name in `_meta` under which the machine's fields stand."""
@@ -82,6 +84,16 @@ def _note(result: ToolResult) -> str:
     if result.degraded:
         return f"[degraded: the tool failed; this answer is from {result.degraded_by}]"
     return ""
+
+
+def success_result(result: ToolResult) -> Message:
+    """A success of a tool of our own: what the model reads, and the value itself where it is an object."""
+    made: Message = {"content": DIALECT.to_messages([result])[0]["content"]}
+    plain = to_plain(result.value)
+    if isinstance(plain, dict):
+        made["structuredContent"] = plain
+    extra = _extra(result)
+    return _marked(made, extra) if extra else made
 
 
 def late_result(answer: Message) -> Message:

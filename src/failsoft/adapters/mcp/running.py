@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.adapters.mcp.link import Link
 from failsoft.adapters.mcp.many import Many
+from failsoft.adapters.mcp.served import Served
 from failsoft.adapters.mcp.session import Session
 from failsoft.adapters.mcp.stdio import StdioClient, take_stdio
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
     from failsoft.adapters.mcp.config import ServerSpec
     from failsoft.adapters.mcp.session import ClientSide
+    from failsoft.harness.harness import Harness
 
-__all__ = ["label_of", "make_front", "make_session", "run_stdio"]
+__all__ = ["label_of", "make_front", "make_session", "run_stdio", "serve_stdio"]
 
 
 def label_of(argv: Sequence[str]) -> str:
@@ -68,6 +70,23 @@ def make_front(
         return lambda port: make_session(spec, port, store=store, config=config)
 
     return Many(client, {spec.name: maker(spec) for spec in specs})
+
+
+async def serve_stdio(harness: Harness, *, name: str | None = None) -> bool:
+    """Serve a harness's own tools on standard input and output; False where a signal ended it.
+
+    Args:
+        harness: Whose tools; closed at the end.
+        name: What the server calls itself.
+    """
+    client = StdioClient(*take_stdio())
+    served = Served(harness, client, name=name)
+    try:
+        return await client.serve(served)
+    finally:
+        await served.aclose()
+        await harness.aclose()
+        await client.close()
 
 
 async def run_stdio(specs: Sequence[ServerSpec], *, store: str = "auto", config: Any = "auto") -> bool:
