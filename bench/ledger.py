@@ -1,14 +1,15 @@
 """What a protected call's two durable writes cost, beside the raw store's own commits in the same run.
 
-    python bench/ledger.py [--rounds 7] [--dir DIR] [--postgres URL]
+    python -m bench.ledger [--rounds 7] [--dir DIR] [--postgres URL]
 
-Interleaved rounds; medians; ratios to the raw floor. `--dir` says on which disk.
+Interleaved rounds; medians; ratios to the raw floor. `--dir` says on which disk. Peers that are installed run beside.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import platform
 import secrets
@@ -19,6 +20,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.ledger_peers import open_peers
+from failsoft import Harness, tool
 from failsoft.core.events import Event, EventName
 from failsoft.ledger.decide import Go, Replay
 from failsoft.ledger.key import identity_of, key_of
@@ -137,6 +140,30 @@ class RawPostgres:
         )
 
 
+def make_harness(store: LedgerStore) -> Harness:
+    """A harness with one tool that hurts and one that does not."""
+
+    @tool(read_only=False)
+    async def pay(order: int, amount: int) -> str:
+        return "done"
+
+    @tool(read_only=True)
+    async def price(order: int, amount: int) -> str:
+        return "1200"
+
+    return Harness([pay, price], store=store, builtins=False)
+
+
+async def harness_calls(harness: Harness, tool_name: str) -> float:
+    """Seconds per call through the whole path, one at a time."""
+    async with harness.run(secrets.token_hex(4)) as run:
+        started = time.perf_counter()
+        for number in range(CALLS):
+            result = await run.call(tool_name, {"order": number, "amount": 1200})
+            assert result.ok
+        return (time.perf_counter() - started) / CALLS
+
+
 async def replays(store: LedgerStore) -> float:
     """Seconds for a look that finds a result."""
     run = secrets.token_hex(4)
@@ -160,24 +187,32 @@ async def journal_writes(journal: Journal) -> float:
     return (time.perf_counter() - started) / 2000
 
 
-async def measure(folder: Path, rounds: int, postgres: str | None) -> dict[str, list[float]]:
+async def measure(
+    folder: Path, rounds: int, postgres: str | None, ending: contextlib.ExitStack
+) -> dict[str, list[float]]:
     """Rounds of each, in turn."""
     full, normal = Raw(folder / "full.db", "FULL"), Raw(folder / "normal.db", "NORMAL")
     tuned = Raw(folder / "tuned.db", "FULL", checkpoint_pages=250)
     store, memory = open_store(f"sqlite:///{folder / 'ledger.db'}"), open_store("memory")
     journal = Journal(open_store(f"sqlite:///{folder / 'journal.db'}"))
     server = None if postgres is None else (RawPostgres(postgres), open_store(postgres))
+    harness = make_harness(open_store(f"sqlite:///{folder / 'harness.db'}"))
     seconds: dict[str, list[float]] = {}
 
     def note(name: str, value: float) -> None:
         seconds.setdefault(name, []).append(value)
 
+    peers = ending.enter_context(open_peers(folder))
     for _ in range(rounds + 1):
         note(FLOOR, raw_calls(full))
         note("raw sqlite FULL, short WAL file", raw_calls(tuned))
         note("failsoft sqlite, 1 at a time", await store_calls(store, 1))
         note("failsoft sqlite, 64 at a time", await store_calls(store, 64))
         note("failsoft sqlite, a replay", await replays(store))
+        note("failsoft, a whole protected call", await harness_calls(harness, "pay"))
+        note("failsoft, a whole read-only call", await harness_calls(harness, "price"))
+        for name, calls in peers.items():
+            note(name, calls(CALLS))
         note("raw sqlite NORMAL: intent + result", raw_calls(normal))
         note("failsoft memory, 1 at a time", await store_calls(memory, 1))
         note("failsoft journal, one event", await journal_writes(journal))
@@ -186,6 +221,7 @@ async def measure(folder: Path, rounds: int, postgres: str | None) -> dict[str, 
             note("failsoft postgres, 1 at a time", await store_calls(server[1], 1))
             note("failsoft postgres, 64 at a time", await store_calls(server[1], 64))
     await journal.close()
+    await harness.aclose()
     for each in (store, memory, journal._store, *(server[1:] if server else ())):
         await each.close()
     for raw in (full, normal, tuned, *(server[:1] if server else ())):
@@ -200,8 +236,8 @@ def main() -> None:
     parser.add_argument("--postgres", metavar="URL", default=None)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.dir) as folder:
-        seconds = asyncio.run(measure(Path(folder), options.rounds, options.postgres))
+    with tempfile.TemporaryDirectory(dir=options.dir) as folder, contextlib.ExitStack() as ending:
+        seconds = asyncio.run(measure(Path(folder), options.rounds, options.postgres, ending))
     rows = {}
     for name, values in seconds.items():
         ratios = [value / base for value, base in zip(values, seconds[FLOOR], strict=True)]

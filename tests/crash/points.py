@@ -46,6 +46,8 @@ def arm(point: str, store: Any) -> Any:
         _watch_commits(store._writer)
     for verb in ("look", *VERBS):
         setattr(store, verb, _around(verb, getattr(store, verb)))
+    for verb in ("look", "begin", "settle"):
+        setattr(store, f"{verb}_nowait", _around_nowait(verb, getattr(store, f"{verb}_nowait")))
     store.settle_soon = _late(store.settle_soon)
     executor.admit = _around_plainly("admit", executor.admit)
     reporting.ledger.close_flight = _around_plainly("report", reporting.ledger.close_flight)
@@ -88,6 +90,17 @@ def _around(verb: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         die_at(f"{verb}:asked")
         answer = await plain(*args, **kwargs)
         die_at(f"{verb}:answered")
+        return answer
+
+    return step
+
+
+def _around_nowait(verb: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def step(*args: Any, **kwargs: Any) -> Any:
+        die_at(f"{verb}:asked")
+        answer = plain(*args, **kwargs)
+        if answer is not None:  # else it is asked again, and waited for
+            die_at(f"{verb}:answered")
         return answer
 
     return step

@@ -8,6 +8,8 @@ from failsoft.ledger.decide import Go, Replay, Running
 from failsoft.ledger.records import Settlement
 from failsoft.ledger.states import ClaimState
 from failsoft.stores import open_store
+from failsoft.stores.engine import at_hand
+from failsoft.stores.memory import MemoryStore
 from failsoft.testing.store_suite import STORE_CHECKS, StoreCheck, Wall, make_intent
 
 
@@ -52,3 +54,18 @@ async def test_what_needs_no_waiting_is_had_without(tmp_path, url: str) -> None:
         store = open_store(url.format(tmp_path))
     assert isinstance(await store.look(make_intent({"order": 1})), Replay)
     await store.close()
+
+
+async def test_a_verb_of_ones_own_is_the_one_that_is_asked(tmp_path) -> None:
+    """Whoever overrides or wraps a verb is not passed by."""
+
+    class Own(MemoryStore):
+        async def begin(self, intent):
+            return await super().begin(intent)
+
+    wrapped = MemoryStore()
+    wrapped.settle = wrapped.settle
+    plain = open_store(f"sqlite:///{tmp_path}/failsoft.db")
+    assert at_hand(plain) is plain
+    assert at_hand(Own()) is None
+    assert at_hand(wrapped) is None

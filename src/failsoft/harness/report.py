@@ -69,9 +69,10 @@ async def report_success(call: LiveCall, value: Any) -> ToolResult:
         call.outcome = result
         # What a fallback answered did not happen by this call: the ledger is told how the call itself ended.
         error = call.covered
-        await _settled(
-            call, ledger.settle_success(call, result) if error is None else ledger.settle_failure(call, error)
-        )
+        if error is not None:
+            await _settled(call, ledger.settle_failure(call, error))
+        elif not ledger.settle_success_nowait(call, result):
+            await _settled(call, ledger.settle_success(call, result))
         if call.doubt is not None:
             result = _notable(call, value)
         ledger.close_flight(call, result)

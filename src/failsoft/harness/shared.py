@@ -13,6 +13,7 @@ from failsoft.harness import claim as ledger
 from failsoft.harness.hooks import in_thread
 from failsoft.harness.live import LiveCall
 from failsoft.harness.zombies import Zombies
+from failsoft.stores.engine import at_hand
 from failsoft.stores.memory import MemoryStore
 from failsoft.tools.render import render_value
 
@@ -73,6 +74,7 @@ class Shared:
         self.zombies = Zombies()
         # Memory answers without waiting, so its answers need no time limit of 5 µs.
         self.store_is_at_hand = type(store) is MemoryStore
+        self.quick_store = at_hand(store)
         self.held: Held = {}
         self.blocked: dict[str, int] = {}
         self.closing = False

@@ -6,7 +6,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from failsoft.core.errors import AgentError
 from failsoft.ledger.records import Settled, Settlement
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from failsoft.stores.agent_runs import StoredRun
     from failsoft.stores.tables import Tables
 
-__all__ = ["EngineStore"]
+__all__ = ["EngineStore", "at_hand"]
 
 T = TypeVar("T")
 
@@ -32,6 +32,9 @@ _PENDING = Settled(ok=False, pending=True)
 
 class EngineStore(ABC):
     """A `LedgerStore` whose engine needs two verbs only: run this now, and run this soon."""
+
+    is_at_hand: ClassVar[bool] = False
+    """Whether the verbs without a wait are worth asking at all; see `at_hand`."""
 
     @abstractmethod
     def now(self) -> float:
@@ -220,3 +223,18 @@ def _as_text(state: Mapping[str, Any]) -> str:
     """JSON as it is; with escapes only where the text could not be stored otherwise, such as half a surrogate pair."""
     text = json.dumps(state, ensure_ascii=False, default=str)
     return text if to_utf8(text) == text else json.dumps(state, default=str)
+
+
+def at_hand(store: object) -> EngineStore | None:
+    """The store where its verbs without a wait speak for those with one, else None.
+
+    Not where a subclass, or whoever wrapped the object, has put a verb of its own in the place of one of those.
+    """
+    if not isinstance(store, EngineStore) or not store.is_at_hand:
+        return None
+    layers = (vars(store), *(vars(layer) for layer in type(store).__mro__))
+    for verb in ("look", "begin", "settle"):
+        first = next(layer for layer in layers if verb in layer or f"{verb}_nowait" in layer)
+        if f"{verb}_nowait" not in first:
+            return None
+    return store

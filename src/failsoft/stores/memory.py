@@ -29,6 +29,8 @@ T = TypeVar("T")
 class MemoryStore(EngineStore):
     """A store that lives in this process. Every verb is done when it returns; nothing is queued."""
 
+    is_at_hand = True
+
     def __init__(self, *, wall: Callable[[], float] = time.time) -> None:
         self._tables = _MemoryTables(wall)
         self._lock = threading.Lock()

@@ -49,6 +49,8 @@ class SQLiteStore(EngineStore):
         busy_s: Seconds to wait for another process's transaction.
     """
 
+    is_at_hand = True
+
     def __init__(
         self, path: str | os.PathLike[str], *, wall: Callable[[], float] = time.time, busy_s: float = 5.0
     ) -> None:

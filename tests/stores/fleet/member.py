@@ -15,6 +15,7 @@ import random
 import sys
 import tempfile
 import time
+import traceback
 from typing import Any
 
 from failsoft.core.errors import Unavailable
@@ -113,6 +114,8 @@ def become_many() -> int:
             try:
                 be(number)
                 code = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(code)
         children.append(child)

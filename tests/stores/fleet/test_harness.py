@@ -107,7 +107,7 @@ async def test_one_opens_all_open_and_close() -> None:
     await closed(a, b)
 
 
-async def test_one_probe_for_all() -> None:
+async def test_b19_one_probe_for_all() -> None:
     """While one member probes the others are refused, and learn how it went."""
     world = World()
     harnesses = members(world, MemoryFleet(), 8)
