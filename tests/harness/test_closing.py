@@ -12,6 +12,7 @@ import pytest
 
 from failsoft import Bulkhead, Harness, Policy, Retry, Timeout, ToolCall, tool
 from failsoft.errors import Unavailable
+from failsoft.harness.sync_door import background_loop
 from tests.harness import process_tools
 from tests.isolation.conftest import is_alive
 
@@ -198,11 +199,8 @@ class Census:
 NOTHING = {"tasks": set(), "threads": set(), "files": 0, "children": []}
 
 
-@pytest.mark.slow
-@pytest.mark.process
-async def test_nothing_is_left_behind(tmp_path):
-    """After successes, failures, zombies, kills and a cancel: no task, thread, process or descriptor more than before."""
-    free = threading.Event()
+def bad_tools(free: threading.Event):
+    """Tools that hang in a thread until they are freed, swallow a cancel, sleep, and fail."""
 
     @tool(read_only=False, timeout_s=0.1)
     def hangs(n: int) -> str:
@@ -232,26 +230,36 @@ async def test_nothing_is_left_behind(tmp_path):
         """Fail."""
         raise ValueError("no")
 
-    from failsoft.harness.sync_door import background_loop
+    return hangs, swallows, sleeps, fails, process_tools.charge, process_tools.add
 
+
+async def misbehave(harness: Harness) -> None:
+    """Successes, failures, zombies, kills and a cancel."""
+    calls = [ToolCall(str(n), name, {"n": n}) for n, name in enumerate(["hangs", "swallows"] * 3)]
+    calls += [ToolCall("s", "sleeps", {}), ToolCall("f", "fails", {})]
+    calls += [ToolCall("c", "charge", {"amount": 1}), ToolCall("a", "add", {"a": 1})]
+    results = await harness.call_all(calls)
+    assert len(results) == len(calls)
+    assert harness.stats().zombies >= 3
+    cancelled = asyncio.create_task(harness.call("charge", {"amount": 2}))
+    await asyncio.sleep(0.1)
+    cancelled.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+
+
+@pytest.mark.slow
+@pytest.mark.process
+async def test_nothing_is_left_behind(tmp_path):
+    """After all kinds of ends there is no task, thread, process or descriptor more than before."""
     background_loop()  # one for the whole process, and it stays
     await asyncio.to_thread(int)  # the event loop's own pool, ended with it
+    free = threading.Event()
     for round in range(2):
         free.clear()
         before = Census()
-        given = (hangs, swallows, sleeps, fails, process_tools.charge, process_tools.add)
-        async with harness_of(*given, store=f"sqlite:///{tmp_path}/{round}.db") as harness:
-            calls = [ToolCall(str(n), name, {"n": n}) for n, name in enumerate(["hangs", "swallows"] * 3)]
-            calls += [ToolCall("s", "sleeps", {}), ToolCall("f", "fails", {})]
-            calls += [ToolCall("c", "charge", {"amount": 1}), ToolCall("a", "add", {"a": 1})]
-            results = await harness.call_all(calls)
-            assert len(results) == len(calls)
-            assert harness.stats().zombies >= 3
-            cancelled = asyncio.create_task(harness.call("charge", {"amount": 2}))
-            await asyncio.sleep(0.1)
-            cancelled.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await cancelled
+        async with harness_of(*bad_tools(free), store=f"sqlite:///{tmp_path}/{round}.db") as harness:
+            await misbehave(harness)
         free.set()  # a thread cannot be ended from outside; its end is its own
         left: dict[str, object] = {}
         end = time.monotonic() + 5
