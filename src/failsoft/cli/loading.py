@@ -16,7 +16,7 @@ from failsoft.harness.builder import HarnessWarning
 from failsoft.harness.harness import Harness
 from failsoft.tools import Tool
 
-__all__ = ["load_harness", "load_tools"]
+__all__ = ["build_harness", "load_harness", "load_tools"]
 
 
 def _load(target: str) -> tuple[Any, str | None]:
@@ -77,8 +77,8 @@ def load_tools(target: str) -> list[Tool[..., Any]]:
     )
 
 
-def load_harness(target: str) -> Harness:
-    """The harness `module:name`, or a harness around the tools that are there.
+def load_harness(target: str, *, store: str = "auto") -> Harness:
+    """The harness `module:name`, or a harness around the tools that are there, with that store.
 
     Raises:
         UsageError: There is nothing of the kind.
@@ -90,14 +90,14 @@ def load_harness(target: str) -> Harness:
         harnesses = [value for value in vars(found).values() if isinstance(value, Harness)]
         if len(harnesses) == 1:
             return harnesses[0]
-    return _built(load_tools(target))
+    return build_harness(load_tools(target), store=store)
 
 
-def _built(tools: list[Tool[..., Any]]) -> Harness:
+def build_harness(tools: list[Tool[..., Any]], *, store: str = "auto") -> Harness:
     """A harness; what it warns of is a note for the reader, not a line of this file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HarnessWarning)
-        harness = Harness(tools)
+        harness = Harness(tools, store=store)
     for warning in caught:
         click.echo(f"note: {warning.message}", err=True)
     return harness

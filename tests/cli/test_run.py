@@ -1,0 +1,235 @@
+"""`failsoft run`: the answer on stdout, the steps on stderr, and runs that wait for a person."""
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.agent.servers.base import Fault, Line
+from tests.agent.servers.chat_completions import ChatServer
+from tests.agent.servers.messages_api import MessagesServer
+from tests.agent.servers.responses_api import ResponsesServer
+
+HERE = Path(__file__).parent
+APIS = {
+    "anthropic": (MessagesServer, ""),
+    "openai": (ChatServer, "/v1"),
+    "responses": (ResponsesServer, "/v1"),
+}
+
+
+@contextmanager
+def model(script, api="anthropic", **options):
+    """A model's server in a thread of its own; gives its URL. Nothing it was sent was malformed."""
+    made, loop = threading.Event(), asyncio.new_event_loop()
+    kind, path = APIS[api]
+    found = {}
+
+    async def serve():
+        async with kind(script, **options) as server:
+            found["server"], found["end"] = server, asyncio.Event()
+            made.set()
+            await found["end"].wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
+    thread.start()
+    assert made.wait(10)
+    try:
+        yield found["server"].origin + path
+    finally:
+        loop.call_soon_threadsafe(found["end"].set)
+        thread.join(10)
+        loop.close()
+    assert found["server"].refused == []
+
+
+PRICE = Line(text="Let me see.", calls=(("price", {"item": "nail", "count": 2}),))
+SAFE = Line(calls=(("open_safe", {}),))
+DONE = Line(text="It costs 10.")
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_the_answer_goes_to_stdout_and_the_steps_to_stderr(cli, capsys, api):
+    """A pipe gets the answer and nothing else, whatever the endpoint speaks."""
+    with model(
+        [PRICE, DONE], api, faults=[Fault(kind="status", status=429, headers={"retry-after-ms": "1"})]
+    ) as url:
+        code = cli("run", "--tools", "shop", "--base-url", url, "--api", api, "--model", "m", "What is it?")
+    told = capsys.readouterr()
+    assert (code, told.out) == (0, "It costs 10.\n")
+    assert "→ price" in told.err
+    assert "✓ price" in told.err
+    assert "for the model" in told.err
+
+
+def test_json_tells_everything(cli, capsys):
+    """One document on stdout: how it ended, the calls, what it cost."""
+    with model([PRICE, DONE]) as url:
+        assert cli("run", "--tools", "shop", "--base-url", url, "--json", "What is it?") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["stop_reason"], data["text"], data["turns"]) == ("finished", "It costs 10.", 2)
+    assert data["calls"] == [{"tool": "price", "ok": True, "attempts": 1, "doubt": None}]
+    assert data["usage"]["requests"] == 2
+
+
+def test_a_run_waits_for_an_approval_and_goes_on(cli, capsys):
+    """Without a terminal the exit code is 3, and the printed command goes on with exactly that call."""
+    with model([SAFE, DONE]) as url:
+        options = ("--tools", "shop:open_safe", "--base-url", url)
+        assert cli("run", *options, "--json", "Open it.") == 3
+        told = capsys.readouterr()
+        waits = json.loads(told.out)["waits_for"]
+        assert (waits["tool"], waits["arguments"]) == ("open_safe", {})
+        assert f"{waits['go_on']} --approve {waits['code']}" in told.err
+        run_id = waits["go_on"].split()[3]
+        assert cli("run", "--resume", run_id, *options) == 3  # asked again, nothing was run
+        assert cli("run", "--resume", run_id, *options, "--approve", "0123456789") == 3
+        assert "is not for this call of open_safe" in capsys.readouterr().err
+        assert cli("run", "--resume", run_id, *options, "--approve", waits["code"]) == 0
+        assert capsys.readouterr().out == "It costs 10.\n"
+        assert cli("run", "--resume", run_id, *options) == 0  # told again, not done again
+        told = capsys.readouterr()
+        assert (told.out, "is finished" in told.err) == ("It costs 10.\n", True)
+
+
+def test_a_stuck_run_takes_an_answer_or_is_given_up(cli, capsys):
+    """At a limit the run waits too; text goes to the model, giving up ends it with 1."""
+    lines = [Line(calls=(("price", {"item": "gone"}),))] * 4
+    with model([*lines, DONE]) as url:
+        options = ("--tools", "shop", "--base-url", url)
+        assert cli("run", *options, "--json", "What is it?") == 3
+        run_id = json.loads(capsys.readouterr().out)["run_id"]
+        assert cli("run", "--resume", run_id, *options, "--answer", "Say 10.") == 0
+        assert capsys.readouterr().out == "It costs 10.\n"
+    with model(lines) as url:
+        options = ("--tools", "shop", "--base-url", url)
+        assert cli("run", *options, "--json", "What is it?") == 3
+        run_id = json.loads(capsys.readouterr().out)["run_id"]
+        assert cli("run", "--resume", run_id, *options, "--give-up") == 1
+        assert "Stopped by a person" in capsys.readouterr().err
+
+
+def test_what_stops_a_run_is_said(cli, capsys):
+    """A model that cannot be asked ends with 1 and the reason; a limit is taken from the command line."""
+    with model([PRICE], faults=[Fault(kind="status", status=400)] * 9) as url:
+        assert cli("run", "--tools", "shop", "--base-url", url, "Go.") == 1
+    assert "could not be reached" in capsys.readouterr().err
+    with model([PRICE]) as url:
+        assert cli("run", "--tools", "shop", "--base-url", url, "--limits", "max_turns=1", "Go.") == 3
+    assert "1 turns were used" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "give a question"),
+        (("--resume", "r1", "And this?"), "give a question, or"),
+        (("--approve", "abc", "Go."), "--resume RUN"),
+        (("--resume", "r1", "--approve", "--give-up"), "one answer at a time"),
+        (("--limits", "turns=3", "Go."), "there is no limit 'turns'"),
+        (("--limits", "max_turns=many", "Go."), "wants a number"),
+        (("--api", "openai", "Go."), "needs --model"),
+        (("--resume", "r1"), "no run 'r1'"),
+        (("--tools", "nowhere", "Go."), "there is no module 'nowhere'"),
+    ],
+)
+def test_misuse_ends_with_2(cli, capsys, monkeypatch, arguments, says):
+    """A wrong command line is answered on stderr."""
+    for name in ("FAILSOFT_MODEL", "FAILSOFT_API", "FAILSOFT_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert cli("run", *arguments) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_password_in_an_option_is_not_printed_again():
+    """The command to go on leaves it out."""
+    from failsoft.cli.run import _command
+
+    url = "postgresql://ann:hunter2secret@db.example/failsoft"
+    assert "hunter2secret" not in _command("r1", (), None, None, "anthropic", (), (), url)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("typed", "code", "printed"),
+    [("a\n", 0, "It costs 10."), ("\n", 3, ""), ("g\n", 1, ""), ("c\n{}\n", 0, "It costs 10.")],
+    ids=["approve", "later", "give up", "correct"],
+)
+def test_a_person_at_the_terminal_is_asked(tmp_path, typed, code, printed):
+    """The question and the call are shown on stderr, and what is typed is done."""
+    with model([SAFE, DONE]) as url:
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "failsoft",
+                "run",
+                "--tools",
+                "shop:open_safe",
+                "--base-url",
+                url,
+                "Open it.",
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(HERE)},
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.close(theirs)
+        os.write(ours, typed.encode())
+        out, err = process.communicate(timeout=40)
+        os.close(ours)
+    assert (process.returncode, out.strip()) == (code, printed), err
+    assert "May open_safe run?" in err
+    assert "a: approve" in err
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.timeout(90)
+def test_an_interrupted_run_says_how_to_go_on(tmp_path):
+    """Ctrl-C ends with 130 and the command; the run is there."""
+    with model([PRICE, DONE], faults=[None, Fault(kind="hang")]) as url:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "failsoft", "run", "--tools", "shop", "--base-url", url, "What is it?"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(HERE)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        seen = ""
+        while "✓ price" not in seen:
+            seen += process.stderr.readline()
+        time.sleep(0.3)  # the next request is on its way
+        process.send_signal(2)
+        _, err = process.communicate(timeout=40)
+        assert process.returncode == 130, err
+        go_on = next(line for line in err.splitlines() if "go on with: " in line).split("go on with: ")[1]
+        again = subprocess.run(
+            [sys.executable, "-m", *go_on.split()],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(HERE)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    assert (again.returncode, again.stdout) == (0, "It costs 10.\n"), again.stderr
+    assert "price" not in again.stderr
