@@ -83,6 +83,36 @@ async def test_what_outlasts_the_grace_is_stopped_and_settled(tmp_path, deadline
         assert [doubt.id for doubt in await again.doubts()] == [result.doubt]
 
 
+@pytest.mark.slow
+@pytest.mark.process
+async def test_threads_and_processes_are_stopped_too():
+    """A process is killed, a thread is left to itself, and both of their callers have a result."""
+    free = threading.Event()
+
+    @tool(read_only=False)
+    def hangs(n: int) -> str:
+        """Hang in a thread."""
+        free.wait(20)
+        return "late"
+
+    slow = harness_of(
+        hangs, process_tools.charge.replace(timeout_s=None, timeout=Timeout(attempt_s=30, grace_s=0.2))
+    )
+    tasks = [
+        asyncio.create_task(slow.call("hangs", {"n": 1})),
+        asyncio.create_task(slow.call("charge", {"amount": 1})),
+    ]
+    await asyncio.sleep(1)
+    began = time.monotonic()
+    await slow.aclose()
+    assert time.monotonic() - began < 2.5
+    assert all(task.done() for task in tasks)
+    free.set()
+    for task in tasks:
+        error = (await task).error
+        assert (error.reason, error.effect) == ("shutting_down", "possible")
+
+
 async def test_no_new_calls_while_it_ends():
     """A call that comes too late is refused; a second close does nothing."""
 
