@@ -27,9 +27,7 @@ def join_fleet(shared: Shared, fleet: str | FleetStore) -> FleetLink:
     Raises:
         UsageError: The URL cannot be, or a package is missing.
     """
-    if isinstance(fleet, str):
-        open_fleet(fleet, name=shared.name)  # now, because in the background nobody would hear of a wrong URL
-    elif not hasattr(fleet, "lease"):
+    if not isinstance(fleet, str) and not hasattr(fleet, "lease"):
         raise UsageError(f"fleet must be a URL or a fleet's store, got {fleet!r}")
     where = fleet if isinstance(fleet, str) else str(id(fleet))
     harness = weakref.ref(shared)  # the thread of the link must not keep a forgotten harness
@@ -42,6 +40,7 @@ def join_fleet(shared: Shared, fleet: str | FleetStore) -> FleetLink:
         if (owner := harness()) is not None:
             _tell(owner, is_up, what)
 
+    name = shared.name
     link = FleetLink(
         lambda: open_fleet(fleet, name=name) if isinstance(fleet, str) else fleet,
         fleet=hashlib.sha256(f"{where}\n{shared.name}".encode()).hexdigest(),
@@ -49,11 +48,10 @@ def join_fleet(shared: Shared, fleet: str | FleetStore) -> FleetLink:
         forward=forward,
         tell=tell,
     )
-    name = shared.name
+    link.start()
     for plan in shared.plans.values():
         _join(plan, link)
     weakref.finalize(shared, link.abandon).atexit = False
-    link.start()
     return link
 
 

@@ -367,3 +367,20 @@ async def test_a_forgotten_harness_ends_its_thread() -> None:
     gc.collect()
     assert gone() is None
     await until(lambda: threads() == before)
+
+
+async def test_a_client_that_swallows_a_cancel_is_ended() -> None:
+    """Ending does not hang where a store's client takes a cancel for its own time-out."""
+
+    class Stubborn(MemoryFleet):
+        async def changes(self, since: int) -> Any:
+            try:
+                await asyncio.sleep(0.2)
+            except asyncio.CancelledError:
+                pass
+            return await super().changes(since)
+
+    (a,) = members(World(), Stubborn(), 1)
+    await asyncio.sleep(0.05)
+    async with asyncio.timeout(3):
+        await a.aclose()

@@ -32,6 +32,8 @@ log = logging.getLogger("failsoft.stores")
 HEARTBEAT_S = 0.5
 """Longest time for which a process may not know of a change, while the store answers."""
 _BACK_S = 0.2
+_STEADY_S = 1.0
+_INSIST_S = 0.2
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 
@@ -57,7 +59,8 @@ class Engine:
     ) -> None:
         self._opener, self._hear, self._sync, self._tell, self._forked = opener, hear, sync, tell, forked
         self.up = True
-        self._missed = False
+        self._told = self._missed = False
+        self._up_since = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._main: asyncio.Task[None] | None = None
@@ -66,7 +69,12 @@ class Engine:
         _engines.add(self)
 
     def start(self) -> None:
-        """Begin, in the background."""
+        """Begin, in the background.
+
+        Raises:
+            UsageError: There can be no such store.
+        """
+        self._store = self._opener()
         ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(ready,), name="failsoft-fleet", daemon=True)
         self._thread.start()
@@ -126,7 +134,6 @@ class Engine:
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         self._rung = asyncio.Event()
-        self._store = self._opener()
         self._loop = loop
         self._main = loop.create_task(self._keep())
         loop.call_soon(ready.set)
@@ -152,8 +159,7 @@ class Engine:
                         await self._rung.wait()
         finally:
             if listener is not None:
-                listener.cancel()
-                await asyncio.gather(listener, return_exceptions=True)
+                await _ended(listener)
 
     async def _sync_once(self, store: FleetStore) -> None:
         missed = self._missed or not self.up
@@ -189,19 +195,23 @@ class Engine:
             raise FleetError(str(exc)) from exc
 
     def _troubled(self, exc: Exception) -> None:
-        if self.up:
-            self.up = False
+        self.up = False
+        if not self._told:
+            self._told = True
             self._tell(False, str(exc))
 
     def _recovered(self) -> None:
+        """It is used at once, but told only when it has answered for a while: a store that flickers is one trouble."""
         if not self.up:
             self.up = True
+            self._up_since = time.monotonic()
+        if self._told and time.monotonic() - self._up_since >= _STEADY_S:
+            self._told = False
             self._tell(True, "")
 
     async def _end(self, farewell: Callable[[FleetStore], Awaitable[None]]) -> None:
         if self._main is not None:
-            self._main.cancel()
-            await asyncio.gather(self._main, return_exceptions=True)
+            await _ended(self._main)
         with contextlib.suppress(FleetError):
             if self.up:
                 await farewell(self._store)
@@ -211,9 +221,18 @@ class Engine:
     def after_fork(self) -> None:
         """In a child: the thread is gone and the connection is the parent's; begin anew."""
         if self._thread is not None:
-            self._loop, self.up = None, True
+            self._loop, self.up, self._told = None, True, False
             self._forked()
             self.start()
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it has ended: a client may swallow a cancel that comes at the moment of its own time-out."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=_INSIST_S)
+    if not task.cancelled():
+        task.exception()  # looked at, so that nobody complains that nobody did
 
 
 async def _nothing(store: FleetStore) -> None:

@@ -46,6 +46,7 @@ _KNOWN_BEFORE = "fleet_known"  # a breaker that is made while the fleet has it o
 _MAX_NAME = 120
 _MAX_SEEN = 20_000
 _PATIENCE_S = 1.0
+_MOMENT_S = 0.2
 # The store's clock may be set back: changes of the last seconds are read again, and those that are known are dropped.
 _OVERLAP = 5_000_000
 
@@ -122,7 +123,11 @@ class FleetLink:
         self._cursor = 0
 
     def start(self) -> None:
-        """Connect, in the background; never fails."""
+        """Connect, in the background.
+
+        Raises:
+            UsageError: There can be no such store. One that is only not there is no reason to fail.
+        """
         self._engine.start()
 
     @property
@@ -154,6 +159,10 @@ class FleetLink:
         member = member_of(breaker.site.name, breaker.key)
         lease = self._join(member)
         if lease is None:
+            # Somebody on this machine is at it: come again in a moment, if they have not told by then how it went.
+            if not _is_closed(breaker):
+                opened = breaker.stats(now).opened
+                breaker.open(now, for_s=_MOMENT_S, reason=FLEET, opened=opened)
             return 0
         try:
             async with asyncio.timeout(min(remaining_s, _PATIENCE_S)):
