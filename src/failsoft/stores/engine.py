@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     from failsoft.stores.agent_runs import StoredRun
     from failsoft.stores.tables import Tables
 
-__all__ = ["EngineStore", "at_hand"]
+__all__ = ["BLOB_LIMIT_CHARS", "EngineStore", "at_hand"]
 
 T = TypeVar("T")
 
 _NEVER_BEGUN = Settlement(state=ClaimState.FAILED)
 _PENDING = Settled(ok=False, pending=True)
+_PRUNE_ROWS = 2_000
+_LONG_CHARS = 50_000
+"""Writing a longer text takes milliseconds: the caller's event loop is left alone with it."""
+BLOB_LIMIT_CHARS = 10_000_000
+"""The rest of a longer output is not kept; nobody reads that much in pieces."""
 
 
 class EngineStore(ABC):
@@ -41,10 +46,14 @@ class EngineStore(ABC):
         """The store's wall time."""
 
     @abstractmethod
-    async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
+    async def _run(
+        self, work: Callable[[Tables], T], *, pending: T | None = None, is_long: bool = False
+    ) -> T:
         """Run `work` in a transaction, durable when it returns; raises `unavailable` where that cannot be.
 
-        With `pending`, that is given back instead of raising, and the work is tried again until it is durable.
+        Args:
+            pending: Given back instead of raising; the work is then tried again until it is durable.
+            is_long: It takes more than a moment, and must not hold up the caller's event loop.
         """
 
     def _at_once(self, work: Callable[..., T], *args: Any) -> tuple[T] | None:
@@ -79,6 +88,8 @@ class EngineStore(ABC):
 
     def settle_nowait(self, key: str, owner_token: str, settlement: Settlement) -> Settled | None:
         """What `settle` says, durable, where that can be had here and now; None: nothing was written, ask `settle`."""
+        if _is_long(settlement.result):
+            return None
         done = self._at_once(operations.settle, key, owner_token, settlement)
         return None if done is None else done[0]
 
@@ -108,7 +119,7 @@ class EngineStore(ABC):
         if settled is not None:
             return settled
         work = partial(operations.settle, key=key, owner_token=owner_token, settlement=settlement)
-        return await self._run(work, pending=_PENDING)
+        return await self._run(work, pending=_PENDING, is_long=_is_long(settlement.result))
 
     def settle_soon(
         self,
@@ -154,15 +165,15 @@ class EngineStore(ABC):
     async def put_blob(self, scope: str, run_id: str | None, text: str) -> str:
         """See `LedgerStore.put_blob`."""
         handle = operations.new_handle()
-        await self._run(partial(operations.put_blob, handle=handle, scope=scope, run_id=run_id, text=text))
+        work = partial(operations.put_blob, handle=handle, scope=scope, run_id=run_id, text=_bounded(text))
+        await self._run(work, is_long=_is_long(text))
         return handle
 
     def put_blob_soon(self, scope: str, run_id: str | None, text: str) -> str:
         """See `LedgerStore.put_blob_soon`."""
         handle = operations.new_handle()
-        self._run_soon(
-            partial(operations.put_blob, handle=handle, scope=scope, run_id=run_id, text=text), None
-        )
+        work = partial(operations.put_blob, handle=handle, scope=scope, run_id=run_id, text=_bounded(text))
+        self._run_soon(work, None)
         return handle
 
     async def get_blob(self, handle: str, scope: str, run_id: str | None) -> str | None:
@@ -211,8 +222,13 @@ class EngineStore(ABC):
         return await self._run(lambda tables: tables.agent_runs.waiting(limit))
 
     async def prune(self, older_than_s: float) -> int:
-        """See `LedgerStore.prune`."""
-        return await self._run(lambda tables: tables.prune(tables.now() - older_than_s))
+        """See `LedgerStore.prune`. In parts, between which others write; cancelled, it has done some of them."""
+        before, gone = self.now() - older_than_s, 0
+        while True:
+            part = await self._run(partial(_prune_part, before=before), is_long=True)
+            gone += part
+            if part < _PRUNE_ROWS:
+                return gone
 
     @abstractmethod
     async def close(self) -> None:
@@ -223,6 +239,20 @@ def _as_text(state: Mapping[str, Any]) -> str:
     """JSON as it is; with escapes only where the text could not be stored otherwise, such as half a surrogate pair."""
     text = json.dumps(state, ensure_ascii=False, default=str)
     return text if to_utf8(text) == text else json.dumps(state, default=str)
+
+
+def _is_long(text: str | None) -> bool:
+    return text is not None and len(text) > _LONG_CHARS
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= BLOB_LIMIT_CHARS:
+        return text
+    return f"{text[:BLOB_LIMIT_CHARS]}\n[{len(text) - BLOB_LIMIT_CHARS} more characters were not kept]"
+
+
+def _prune_part(tables: Tables, before: float) -> int:
+    return tables.prune(before, _PRUNE_ROWS)
 
 
 def at_hand(store: object) -> EngineStore | None:

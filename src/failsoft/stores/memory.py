@@ -43,7 +43,9 @@ class MemoryStore(EngineStore):
         with self._lock:
             return (work(self._tables, *args),)
 
-    async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
+    async def _run(
+        self, work: Callable[[Tables], T], *, pending: T | None = None, is_long: bool = False
+    ) -> T:
         with self._lock:
             return work(self._tables)
 
@@ -162,7 +164,7 @@ class _MemoryTables:
         found = self.blobs.get(handle)
         return found[2] if found is not None and found[:2] == (scope, run_id) else None
 
-    def prune(self, before: float) -> int:
+    def prune(self, before: float, most: int) -> int:  # all at once: nobody else waits for a memory
         ended = (ClaimState.SUCCEEDED, ClaimState.FAILED)
         keys = [r.key for r in self.claims.values() if r.state in ended and (r.settled_at or 0) < before]
         ids = [d.id for d in self.all_doubts.values() if not d.is_open and (d.resolved_at or 0) < before]
@@ -174,7 +176,7 @@ class _MemoryTables:
             self.told.pop(each, None)
         for handle in handles:
             del self.blobs[handle]
-        journal = 0 if self._journal is None else self._journal.prune(before)
+        journal = 0 if self._journal is None else self._journal.prune(before, most)
         return len(keys) + len(ids) + len(handles) + journal + self.agent_runs.prune(before)
 
 

@@ -111,8 +111,10 @@ class PostgresStore(EngineStore):
         verdict = operations.verdict_of(found, intent, now, is_idle=is_idle)
         return verdict if verdict is not None else await super().look(intent)
 
-    async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
-        return await self._writer.run(work, pending=pending)
+    async def _run(
+        self, work: Callable[[Tables], T], *, pending: T | None = None, is_long: bool = False
+    ) -> T:
+        return await self._writer.run(work, pending=pending, is_long=is_long)
 
     def _run_soon(
         self,

@@ -37,11 +37,14 @@ _RUN = (
 )
 _RUN_END = "UPDATE runs SET ended_at = ?, state = ?, data = ? WHERE id = ?"
 
-_PRUNE = (
-    "DELETE FROM calls WHERE at < ?",
-    "DELETE FROM attempts WHERE at < ?",
-    "DELETE FROM events WHERE at < ?",
-    "DELETE FROM runs WHERE last_at < ?",
+_PRUNE = tuple(
+    f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {at} < ? LIMIT ?)"
+    for table, key, at in (
+        ("calls", "seq", "at"),
+        ("attempts", "seq", "at"),
+        ("events", "seq", "at"),
+        ("runs", "id", "last_at"),
+    )
 )
 
 
@@ -89,9 +92,9 @@ class SQLJournal:
                 state = _text(event.data.get("state") or event.data.get("stop_reason"))
                 self._db.execute(_RUN_END, (event.at, state, _dumps(event.data), event.run_id))
 
-    def prune(self, before: float) -> int:
-        """Forget what happened before; how many rows went."""
-        return sum(int(self._db.execute(sql, (before,)).rowcount) for sql in _PRUNE)
+    def prune(self, before: float, most: int) -> int:
+        """Forget what happened before, at most so many rows of each kind; how many rows went."""
+        return sum(int(self._db.execute(sql, (before, most)).rowcount) for sql in _PRUNE)
 
     def runs(self, limit: int) -> list[RunEntry]:
         """The newest runs first."""

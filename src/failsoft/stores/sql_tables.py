@@ -63,11 +63,15 @@ _SETTLE = (
     "UPDATE claims SET state = ?, result = ?, error = ?, settled_at = ? "
     "WHERE key = ? AND owner_token = ? AND state = 'running' AND doubt_id IS NULL"
 )
-_PRUNE = (
-    "DELETE FROM claims WHERE state IN ('succeeded', 'failed') AND settled_at < ?",
-    "DELETE FROM doubts WHERE state <> 'open' AND resolved_at < ?",
-    "DELETE FROM blobs WHERE created_at < ?",
+# Some at a time: whoever else wants to write waits for a part, not for years of rows.
+_PRUNE_CLAIMS = (
+    "DELETE FROM claims WHERE key IN (SELECT key FROM claims WHERE state IN ('succeeded', 'failed') "
+    "AND settled_at < ? LIMIT ?)"
 )
+_PRUNE_DOUBTS = (
+    "DELETE FROM doubts WHERE id IN (SELECT id FROM doubts WHERE state <> 'open' AND resolved_at < ? LIMIT ?)"
+)
+_PRUNE_BLOBS = "DELETE FROM blobs WHERE handle IN (SELECT handle FROM blobs WHERE created_at < ? LIMIT ?)"
 
 
 class SQLTables:
@@ -168,10 +172,14 @@ class SQLTables:
         row = self._db.execute(sql, (handle, scope, run_id, run_id)).fetchone()
         return None if row is None else str(row[0])
 
-    def prune(self, before: float) -> int:
-        gone = sum(int(self._db.execute(sql, (before,)).rowcount) for sql in _PRUNE)
-        self._db.execute("DELETE FROM told WHERE doubt_id NOT IN (SELECT id FROM doubts)")
-        return gone + self.journal.prune(before) + self.agent_runs.prune(before)
+    def prune(self, before: float, most: int) -> int:
+        claims, doubts, blobs = (
+            int(self._db.execute(sql, (before, most)).rowcount)
+            for sql in (_PRUNE_CLAIMS, _PRUNE_DOUBTS, _PRUNE_BLOBS)
+        )
+        if doubts:
+            self._db.execute("DELETE FROM told WHERE doubt_id NOT IN (SELECT id FROM doubts)")
+        return claims + doubts + blobs + self.journal.prune(before, most) + self.agent_runs.prune(before)
 
     def _beside(self, result: str | None, owner_token: str, scope: str, run_id: str | None) -> str | None:
         """What stays in the claim's own row."""

@@ -94,8 +94,10 @@ class SQLiteStore(EngineStore):
     def _at_once(self, work: Callable[..., T], *args: Any) -> tuple[T] | None:
         return self._writer.at_once(work, *args)
 
-    async def _run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
-        return await self._writer.run(work, pending=pending)
+    async def _run(
+        self, work: Callable[[Tables], T], *, pending: T | None = None, is_long: bool = False
+    ) -> T:
+        return await self._writer.run(work, pending=pending, is_long=is_long)
 
     def _run_soon(
         self,

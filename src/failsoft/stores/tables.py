@@ -100,6 +100,6 @@ class Tables(Protocol):
         """One text of this scope and run."""
         ...
 
-    def prune(self, before: float) -> int:
-        """Delete what ended before; how many rows went."""
+    def prune(self, before: float, most: int) -> int:
+        """Delete what ended before, at most so many rows of each kind; how many rows went."""
         ...

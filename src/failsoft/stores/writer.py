@@ -81,22 +81,23 @@ class Writer:
         """Whether nothing is queued or being tried again."""
         return self._queued == 0 and not self._kept
 
-    async def run(self, work: Callable[[Tables], T], *, pending: T | None = None) -> T:
+    async def run(self, work: Callable[[Tables], T], *, pending: T | None = None, is_long: bool = False) -> T:
         """Run `work` and wait until it is durable.
 
         Args:
             pending: Given back, instead of raising, where the engine is in trouble; the work is then tried again.
+            is_long: Leave it to the thread in any case.
 
         Raises:
             AgentError: What `work` raised, or kind `unavailable` where the engine is in trouble.
         """
-        done = self.at_once(work)
+        done = None if is_long else self.at_once(work)
         if done is not None:
             return done[0]
         loop = asyncio.get_running_loop()
         job = Job(work, pending=pending, is_kept=pending is not None)
         job.loop, job.future = loop, loop.create_future()
-        if self._is_quick():
+        if not is_long and self._is_quick():
             lane = self._lane_of(loop)
             if not lane.jobs:
                 loop.call_soon(self._run_lane, lane)
