@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,3 +105,13 @@ def test_the_lab_loads_no_plotting() -> None:
     """The package for plots is loaded when one is drawn, and not before."""
     code = "import sys, failsoft.cli.lab; sys.exit(any(m.split('.')[0] == 'numpy' for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_ten_thousand_clients_for_ten_minutes_take_less_than_one() -> None:
+    """The whole default storm takes less than a minute of processor time."""
+    began = time.process_time()
+    for strategy in STRATEGIES:
+        run_storm(Storm(), strategy)
+    assert time.process_time() - began < 60

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 import threading
 import time
 import weakref
@@ -384,3 +385,57 @@ async def test_a_client_that_swallows_a_cancel_is_ended() -> None:
     await asyncio.sleep(0.05)
     async with asyncio.timeout(3):
         await a.aclose()
+
+
+async def test_no_round_trip_while_closed_or_open() -> None:
+    """Calls through a closed breaker ask the store nothing, and neither do those that an open one refuses."""
+    asked: list[str] = []
+
+    class Watched(MemoryFleet):
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("open", "lease", "close", "give_back", "take"):
+                asked.append(name)
+            return super().__getattribute__(name)
+
+    world = World()
+    (a,) = members(world, Watched(), 1, breaker=Breaker(hard_failures=3, open_s=30))
+    await asyncio.sleep(0.05)
+    asked.clear()  # what was read when the harness was built
+    for _ in range(300):
+        assert (await a.call("ask", {})).ok
+    assert asked == []
+    world.up = False
+    await break_it(a)
+    for _ in range(300):
+        assert not (await a.call("ask", {})).ok
+    await asyncio.sleep(0.05)
+    assert asked == ["open"]
+    await a.aclose()
+
+
+@pytest.mark.server
+@pytest.mark.slow
+async def test_a_store_that_hangs_holds_nobody(server: Any) -> None:
+    """A server that takes connections and does not answer costs one probe half a second, and then nothing."""
+    events: list[Event] = []
+    world = World()
+    (a,) = members(world, server.url, 1, events)
+    assert (await a.call("ask", {})).ok
+    await asyncio.sleep(0.2)
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        world.up = False
+        await break_it(a)
+        world.up = True
+        await asyncio.sleep(0.31)
+        began = time.monotonic()
+        while not (await a.call("ask", {})).ok:
+            assert time.monotonic() - began < 2
+            await asyncio.sleep(0.01)
+        assert time.monotonic() - began < 1
+        await until(lambda: any(event.name is EventName.STORE_TROUBLE for event in events))
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    await until(lambda: any(event.name is EventName.STORE_RECOVERED for event in events), 5)
+    assert [event.name for event in events].count(EventName.STORE_TROUBLE) == 1
+    await a.aclose()
