@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,11 +13,13 @@ import click
 from failsoft.adapters.mcp.config import ServerSpec, load_servers
 from failsoft.adapters.mcp.effects import TRUST, ServerOptions
 from failsoft.adapters.mcp.restarts import Restarts
-from failsoft.adapters.mcp.running import label_of, run_stdio
+from failsoft.adapters.mcp.running import label_of, make_front, run_stdio
 from failsoft.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from failsoft.adapters.mcp.session import ClientSide
 
 __all__ = ["command"]
 
@@ -65,6 +68,24 @@ def _patterns(word: str, text: str) -> Callable[[Command], Command]:
     default=0.0,
     help="Seconds for which an identical call that acts gets the recorded result; default none.",
 )
+@click.option("--url", help="A server behind a URL (streamable HTTP), instead of CMD.")
+@click.option(
+    "--header", "headers", multiple=True, metavar="NAME:VALUE", help="Sent to --url with each request."
+)
+@click.option(
+    "--http",
+    "port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve clients at http://127.0.0.1:PORT/mcp instead of standard input and output.",
+)
+@click.option(
+    "--token",
+    envvar="FAILSOFT_TOKEN",
+    show_envvar=True,
+    help="What clients of --http send as bearer token; default a fresh one, told on standard error.",
+)
+@click.option("--no-token", is_flag=True, help="Ask clients of --http for no token.")
 @click.option(
     "--doctor", is_flag=True, help="Look at the server and its tools, print what was found, and end."
 )
@@ -77,6 +98,9 @@ def command(
     store: str,
     doctor: bool,
     as_json: bool,
+    port: int | None,
+    token: str | None,
+    no_token: bool,
     **given: Any,
 ) -> int:
     """Serve the MCP server CMD to the client on standard input and output, made reliable.
@@ -91,8 +115,29 @@ def command(
         from failsoft.cli.mcp_doctor import look
 
         return look(specs, config, as_json=as_json)
+    if port is not None:
+        asked = None if no_token else token or secrets.token_urlsafe(24)
+        return _over_http(specs, port, asked, store, config, told=token is None)
     finished = asyncio.run(run_stdio(specs, store=store, config=config))
     return 0 if finished else 130
+
+
+def _over_http(
+    specs: list[ServerSpec], port: int, token: str | None, store: str, config: Any, *, told: bool
+) -> int:
+    try:
+        from failsoft.adapters.mcp.listener import PATH, listen
+    except ModuleNotFoundError as exc:
+        raise UsageError("serving over HTTP needs a package\n\nhint: pip install 'failsoft[mcp]'") from exc
+    click.echo(f"failsoft: http://127.0.0.1:{port}{PATH}", err=True)
+    if token is not None and told:
+        click.echo(f"failsoft: Authorization: Bearer {token}", err=True)
+
+    def front(client: ClientSide) -> Any:
+        return make_front(specs, client, store=store, config=config)
+
+    asyncio.run(listen(front, port, token=token))
+    return 0
 
 
 def read_specs(
@@ -107,9 +152,9 @@ def read_specs(
     servers = [spec for file in files if file.endswith(".json") for spec in load_servers(file)]
     if len(policies) > 1:
         raise UsageError(f"there is one file with policies, got {', '.join(policies)}")
-    if bool(argv) == bool(servers):
+    if bool(argv) + bool(servers) + bool(given["url"]) != 1:
         raise UsageError(
-            "wanted one server after `--`, or a file with servers\n\n"
+            "wanted one server: after `--`, by --url, or in a file\n\n"
             "hint: failsoft mcp -- CMD ARGS, or failsoft mcp --config mcp.json"
         )
     return servers or [_spec(argv, given)], policies[0] if policies else "auto"
@@ -126,10 +171,19 @@ def _spec(argv: tuple[str, ...], given: dict[str, Any]) -> ServerSpec:
         for pattern in given[option]:
             tools.setdefault(pattern, {})[word] = value
     return ServerSpec(
-        name=given["name"] or label_of(argv),
+        name=given["name"] or label_of(argv or (given["url"],)),
         argv=argv,
+        url=given["url"],
+        headers=dict(_header(text) for text in given["headers"]),
         options=ServerOptions(trust=given["trust"], tools=tools),
         restarts=Restarts(most=given["restarts"]),
         hang_s=given["hang_s"],
         remember_s=given["remember_s"],
     )
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise UsageError(f"--header is NAME:VALUE, got {name!r} without a colon")
+    return name.strip(), value.strip()

@@ -65,7 +65,13 @@ class ServerSpec:
         """
         if self.url is None:
             return Child(self.argv, env=self.env, cwd=self.cwd)
-        raise UsageError("servers behind a URL are not supported here")
+        try:
+            from failsoft.adapters.mcp.remote import Remote  # brings an HTTP client that pipes do not need
+        except ModuleNotFoundError as exc:
+            raise UsageError(
+                "a server behind a URL needs a package\n\nhint: pip install 'failsoft[mcp]'"
+            ) from exc
+        return Remote(self.url, self.headers)
 
 
 def load_servers(path: str | os.PathLike[str]) -> list[ServerSpec]:

@@ -351,6 +351,11 @@ class Link:
                 self.traffic.take_progress(message)
             self.owner.from_server(self, message, line)
 
+    def failed(self, transport: Transport, id: Any, error: AgentError) -> None:
+        """One request will not be answered."""
+        if transport is self._transport:
+            self.traffic.fail(id, error)
+
     def _answered(self, request: Message, message: Message, line: bytes) -> None:
         if request["method"] == "initialize":
             self.introduction.answered(message.get("result"))
@@ -375,6 +380,9 @@ class _Ear:
 
     def on_end(self, why: str) -> None:
         self._link.ended(self._transport, why)
+
+    def on_failure(self, id: Any, error: AgentError) -> None:
+        self._link.failed(self._transport, id, error)
 
     def on_blocked(self, blocked: bool) -> None:
         self._link.owner.blocked(self._link, blocked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from failsoft.adapters.mcp.link import Link
 from failsoft.adapters.mcp.many import Many
@@ -28,7 +29,7 @@ def label_of(argv: Sequence[str]) -> str:
     The command line itself may hold secrets, and a ledger's scope is shown to people.
     """
     mark = hashlib.sha256("\0".join(argv).encode()).hexdigest()[:8]
-    return f"{os.path.basename(argv[0])}-{mark}"
+    return f"{urlsplit(argv[0]).hostname or os.path.basename(argv[0])}-{mark}"
 
 
 def make_session(

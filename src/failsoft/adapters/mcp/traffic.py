@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from failsoft.adapters.mcp.wire import Message
+    from failsoft.core.errors import AgentError
 
 __all__ = ["LOOKS", "Traffic", "Waiter"]
 
@@ -102,6 +103,15 @@ class Traffic:
         waiter = self.tokens.get(token) if isinstance(token, str | int) else None
         if waiter is not None and waiter.touch is not None:
             waiter.touch(message)
+
+    def fail(self, id: Any, error: AgentError) -> None:
+        """A request that will not be answered, whoever waits for it."""
+        waiter = self.waiting.pop(id, None)
+        if waiter is not None:
+            if not waiter.future.done():
+                waiter.future.set_exception(error)
+        elif id in self.passing:
+            self.refuse(id, str(error))
 
     def refuse(self, id: Any, text: str) -> None:
         """Answer a request that was passed on, in the server's stead."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from failsoft.adapters.mcp.wire import Message
+    from failsoft.core.errors import AgentError
 
 __all__ = ["Receiver", "Transport"]
 
@@ -19,6 +20,10 @@ class Receiver(Protocol):
 
     def on_end(self, why: str) -> None:
         """The connection is gone; nothing comes after this."""
+        ...
+
+    def on_failure(self, id: Any, error: AgentError) -> None:
+        """One request will not be answered; the connection lives."""
         ...
 
     def on_blocked(self, blocked: bool) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",
     "PARSE_ERROR",
+    "PROTOCOL_KEY",
     "Message",
     "encode",
     "failure",
@@ -45,7 +46,7 @@ INTERNAL_ERROR: Final = -32603
 # What both generations of the SDK use where a connection ended before the answer.
 CONNECTION_CLOSED: Final = -32000
 
-_PROTOCOL_KEY = "io.modelcontextprotocol/protocolVersion"
+PROTOCOL_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 _prefix = f"failsoft-{secrets.token_hex(4)}-"
 _numbers = itertools.count(1)
 
@@ -143,4 +144,4 @@ def progress_token(message: Message) -> str | int | None:
 
 def is_modern(message: Message) -> bool:
     """Whether a request carries its protocol version itself, as from 2026-07-28 on."""
-    return _PROTOCOL_KEY in meta_of(message)
+    return PROTOCOL_KEY in meta_of(message)

@@ -1,0 +1,282 @@
+"""A server behind a URL: streamable HTTP, with the client's bytes as they came.
+
+    one message, one POST ── answered by JSON, or by a stream of events that ends with the answer
+    one GET, where the server offers it ── what it says unasked
+
+Source of the rules: the Model Context Protocol, "Transports", revisions 2025-03-26 to 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx2
+
+from failsoft.adapters.mcp import wire
+from failsoft.adapters.mcp.events import Events
+from failsoft.classify import classify_response
+from failsoft.core.errors import AgentError, NetworkError, Unavailable
+from failsoft.core.kinds import Effect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from failsoft.adapters.mcp.transport import Receiver
+    from failsoft.adapters.mcp.wire import Message
+
+__all__ = ["Remote"]
+
+log = logging.getLogger("failsoft.mcp")
+
+_CONNECT_S: Final = 10.0
+_LEAVE_S: Final = 2.0
+_AGAIN_S: Final = 1.0
+_BASE: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+_SESSION, _VERSION, _METHOD, _NAME = "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name"
+_NOT_SENT: Final = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.UnsupportedProtocol,
+)
+
+
+class Remote:
+    """One session with a server behind a URL.
+
+    Args:
+        url: Its endpoint.
+        headers: Sent with each request, such as `Authorization`.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+        self.url, self._headers = url, dict(headers or {})
+        self._client: httpx2.AsyncClient | None = None
+        self._receiver: Receiver | None = None
+        self._session: str | None = None
+        self._version: str | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._posts: dict[Any, tuple[asyncio.Task[None], bool]] = {}
+        self._before: asyncio.Task[None] | None = None
+        self._ended = False
+
+    async def open(self, receiver: Receiver) -> None:
+        """Nothing is connected before there is something to send."""
+        self._receiver = receiver
+        # A server may think for as long as a call may take: the call's own time is the limit.
+        limits = httpx2.Timeout(_CONNECT_S, read=None)
+        self._client = httpx2.AsyncClient(headers=self._headers, timeout=limits, follow_redirects=False)
+
+    # ---- sending ----
+
+    def send(self, line: bytes, message: Message) -> None:
+        """Post one message.
+
+        Raises:
+            ConnectionError: The session is over.
+        """
+        if self._ended or self._client is None:
+            raise ConnectionResetError("the session is over")
+        id, method = message.get("id"), message.get("method")
+        if method == "notifications/cancelled" and self._aborted(message):
+            return
+        task = asyncio.get_running_loop().create_task(self._post(line, message, self._before))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if method is None or id is None:
+            self._before = task  # what comes after a notification is not to overtake it
+        else:
+            self._posts[id] = (task, wire.is_modern(message))
+            task.add_done_callback(lambda _: self._posts.pop(id, None))
+
+    def _aborted(self, message: Message) -> bool:
+        """From 2026-07-28 on a request is cancelled by closing its stream, and there is no such notification."""
+        params = message.get("params")
+        found = self._posts.get(params.get("requestId")) if isinstance(params, dict) else None
+        if found is None or not found[1]:
+            return False
+        found[0].cancel()
+        return True
+
+    def _headers_for(self, message: Message) -> dict[str, str]:
+        made = dict(_BASE)
+        if self._session is not None:
+            made[_SESSION] = self._session
+        if wire.is_modern(message):
+            params = message["params"]
+            name = params.get("name") or params.get("uri")
+            made[_VERSION] = str(wire.meta_of(message)[wire.PROTOCOL_KEY])
+            made[_METHOD] = message["method"]
+            if isinstance(name, str) and name.isascii() and name.isprintable():
+                made[_NAME] = name
+        elif self._version is not None and message.get("method") != "initialize":
+            made[_VERSION] = self._version
+        return made
+
+    async def _post(self, line: bytes, message: Message, before: asyncio.Task[None] | None) -> None:
+        id = message.get("id") if "method" in message else None
+        try:
+            if before is not None:
+                await asyncio.wait((before,))
+            await self._posted(line, message, id)
+        except httpx2.HTTPError as exc:
+            sent = not isinstance(exc, _NOT_SENT)
+            error = NetworkError(
+                f"The server at its URL could not be reached: {type(exc).__name__}."
+                if not sent
+                else f"The connection to the server broke: {type(exc).__name__}.",
+                reason="connection_lost" if sent else "connect_failed",
+                effect=Effect.POSSIBLE if sent else Effect.NONE,
+            )
+            self._fail(id, error)
+
+    async def _posted(self, line: bytes, message: Message, id: Any) -> None:
+        assert self._client is not None
+        request = self._client.stream("POST", self.url, content=line, headers=self._headers_for(message))
+        async with request as answer:
+            if answer.status_code >= 300:
+                await self._refused(answer, message, id)
+                return
+            if message.get("method") == "initialize":
+                self._session = answer.headers.get(_SESSION)
+            if id is not None and answer.headers.get("content-type", "").startswith("text/event-stream"):
+                await self._hear(answer, message, id)
+            elif id is not None and answer.status_code != 202:
+                self._take(await answer.aread(), message)
+            elif id is not None:
+                self._fail(
+                    id, Unavailable("The server took the request and gives no answer.", reason="no_answer")
+                )
+        if message.get("method") == "notifications/initialized":
+            self._listen()
+
+    async def _refused(self, answer: httpx2.Response, message: Message, id: Any) -> None:
+        body = await answer.aread()
+        try:
+            said = wire.parse(body)
+        except ValueError:
+            said = None
+        if answer.status_code == 404 and self._session is not None:
+            gone = "its session is over"
+            self._fail(
+                id, Unavailable(f"{gone}; nothing was done.", reason="session_lost", effect=Effect.NONE)
+            )
+            self._end(gone)
+        elif isinstance(said, dict) and isinstance(said.get("error"), dict) and id is not None:
+            self._take(wire.encode({"jsonrpc": "2.0", **said, "id": id}), message)
+        else:
+            text = body[:2000].decode("utf-8", "replace")
+            error = classify_response(answer.status_code, dict(answer.headers), text, method="POST")
+            self._fail(id, error or Unavailable(f"The server answered with HTTP {answer.status_code}."))
+
+    # ---- hearing ----
+
+    async def _hear(self, answer: httpx2.Response, message: Message, id: Any) -> None:
+        """Events until the answer; where the stream breaks before it, go on from the last event."""
+        events = Events()
+        if await self._stream(answer, events, message, id):
+            return
+        if events.last_id is None:
+            self._fail(id, NetworkError("The server's stream ended before its answer.", reason="stream_cut"))
+            return
+        await asyncio.sleep(events.retry_s if events.retry_s is not None else _AGAIN_S)
+        assert self._client is not None
+        headers = {**self._headers_for(message), "last-event-id": events.last_id}
+        async with self._client.stream("GET", self.url, headers=headers) as rest:
+            if rest.status_code >= 300 or not await self._stream(rest, events, message, id):
+                self._fail(
+                    id, NetworkError("The server's stream ended before its answer.", reason="stream_cut")
+                )
+
+    async def _stream(self, answer: httpx2.Response, events: Events, message: Message, id: Any) -> bool:
+        """Whether the answer was among the events."""
+        try:
+            async for piece in answer.aiter_bytes():
+                for data in events.feed(piece):
+                    if self._take(data, message) == id:
+                        return True
+        except httpx2.HTTPError:
+            if events.last_id is None:
+                raise
+        return False
+
+    def _take(self, data: bytes, request: Message | None) -> Any:
+        """Hand one message on; the id that it answers, if any."""
+        line = b" ".join(data.split(b"\n")).strip()
+        try:
+            message = wire.parse(line)
+        except ValueError:
+            message = None
+        answered = message.get("id") if isinstance(message, dict) and "method" not in message else None
+        if request is not None and request.get("method") == "initialize" and answered is not None:
+            result = message.get("result")
+            self._version = result.get("protocolVersion") if isinstance(result, dict) else None
+        if self._receiver is not None and not self._ended:
+            self._receiver.on_line(line)
+        return answered
+
+    def _listen(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._unasked())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _unasked(self) -> None:
+        """What the server says unasked, for as long as the session lives and it offers that."""
+        events = Events()
+        while not self._ended and self._client is not None:
+            headers = {name: text for name, text in self._headers_for({}).items() if name != "content-type"}
+            if events.last_id is not None:
+                headers["last-event-id"] = events.last_id
+            try:
+                async with self._client.stream("GET", self.url, headers=headers) as answer:
+                    if answer.status_code == 404 and self._session is not None:
+                        self._end("its session is over")
+                    if answer.status_code >= 300:
+                        return
+                    async for piece in answer.aiter_bytes():
+                        for data in events.feed(piece):
+                            self._take(data, None)
+            except httpx2.HTTPError as exc:
+                log.debug("the stream of %s broke: %r", self.url, exc)
+            await asyncio.sleep(events.retry_s if events.retry_s is not None else _AGAIN_S)
+
+    def _fail(self, id: Any, error: AgentError) -> None:
+        if id is not None and self._receiver is not None and not self._ended:
+            self._receiver.on_failure(id, error)
+
+    def _end(self, why: str) -> None:
+        if not self._ended:
+            self._ended = True
+            if self._receiver is not None:
+                self._receiver.on_end(why)
+
+    # ---- the rest ----
+
+    def pause(self, paused: bool) -> None:
+        """Nothing to do: each stream has its own connection, and its own limits."""
+
+    def kill(self) -> None:
+        """The server is not ours to kill; the session is given up."""
+        self._ended = True
+
+    async def close(self) -> None:
+        """End the session in order."""
+        self._ended = True
+        client, self._client = self._client, None
+        for task in list(self._tasks):
+            if task is not asyncio.current_task():
+                task.cancel()
+        await asyncio.gather(
+            *(task for task in self._tasks if task is not asyncio.current_task()), return_exceptions=True
+        )
+        if client is None:
+            return
+        if self._session is not None:
+            try:
+                async with asyncio.timeout(_LEAVE_S):
+                    await client.delete(self.url, headers={_SESSION: self._session})
+            except (httpx2.HTTPError, TimeoutError) as exc:
+                log.debug("the session at %s was not ended in order: %r", self.url, exc)
+        await client.aclose()
