@@ -44,6 +44,27 @@ async def cancelled_after(call, seconds):
     return interrupted_results(caught.value)
 
 
+async def hang(*_args, **_values):
+    """Never answer."""
+    await asyncio.sleep(1000)
+
+
+def options_for(waiting):
+    """What makes a tool wait there."""
+    options = {
+        "retry": {
+            "retry": Retry(max_attempts=3, base_s=20, cap_s=20, jitter="none"),
+            "idempotent": True,
+        },
+        "queue": {"bulkhead": Bulkhead(limit=1, queue=5)},
+        "rate": {"rate": Rate(limit=1, per_s=30)},
+        "approval": {"approval": "always"},
+        "verify": {"verify": hang},
+        "fallback": {"fallback": Fallback(function=hang)},
+    }
+    return options.get(waiting, {})
+
+
 WAITS = ["body", "retry", "queue", "rate", "approval", "verify", "join", "fallback"]
 
 
@@ -52,24 +73,7 @@ def test_a_cancel_passes_wherever_the_call_waits(waiting):
     """Body, retry wait, queue, rate limit, approval, verify, join and fallback: the cancel comes out, nothing is left."""
 
     async def main(clock):
-        async def hang(*_args, **_values):
-            await asyncio.sleep(1000)
-
-        options = {
-            "body": {},
-            "retry": {
-                "retry": Retry(max_attempts=3, base_s=20, cap_s=20, jitter="none"),
-                "idempotent": True,
-            },
-            "queue": {"bulkhead": Bulkhead(limit=1, queue=5)},
-            "rate": {"rate": Rate(limit=1, per_s=30)},
-            "approval": {"approval": "always"},
-            "verify": {"verify": hang},
-            "join": {},
-            "fallback": {},
-        }[waiting]
-        if waiting == "fallback":
-            options["fallback"] = Fallback(function=hang)
+        options = options_for(waiting)
 
         @tool(read_only=False, **options)
         async def work(n: int) -> str:

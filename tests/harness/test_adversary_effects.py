@@ -74,7 +74,7 @@ async def test_identical_calls_at_once_have_one_effect_and_one_answer(store, tmp
 
 async def test_a_joined_call_is_not_cancelled_with_its_leader():
     """The first caller is cancelled in the body: those who joined are told of the doubt, not that they were cancelled."""
-    charge, effects = charger()
+    charge, effects = charger(lambda: asyncio.sleep(10))
     async with Harness([charge], policy=PLAIN, store="memory") as harness, harness.run() as run:
         leader = asyncio.create_task(run.call("charge", {"order": "1"}))
         await asyncio.sleep(0.01)
