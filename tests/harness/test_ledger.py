@@ -86,6 +86,8 @@ async def test_identical_calls_at_once_join():
     assert ran == [1]
     assert [result.value for result in results] == [7] * 5
     assert [result.call.id for result in results] == ["c0", "c1", "c2", "c3", "c4"]
+    assert sum(result.joined for result in results) == 4
+    assert sum(result.content.startswith("[run once") for result in results) == 4
 
 
 async def test_a_doubt_blocks_the_identical_call_across_runs():

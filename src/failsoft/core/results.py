@@ -28,6 +28,7 @@ class ToolResult:
         degraded: Whether a fallback answered.
         degraded_by: Which fallback, in a word or a tool's name.
         replayed: Whether this is a recorded result of an earlier identical call.
+        joined: Whether an identical call was at work already and this is its result: the body ran once for both.
         late: Whether the body answered after its time-out.
         output_cut: How many characters were cut from the text for the model.
         repairs: What was changed in the arguments before validation.
@@ -47,6 +48,7 @@ class ToolResult:
     degraded: bool = False
     degraded_by: str | None = None
     replayed: bool = False
+    joined: bool = False
     late: bool = False
     repairs: tuple[Repair, ...] = ()
     doubt: str | None = None

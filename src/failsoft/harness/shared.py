@@ -247,6 +247,15 @@ def _notes(call: LiveCall, result: ToolResult) -> str:
             f"[already done{when}: {call.plan.name} was not run again; this is the recorded result."
             f"{again if call.shared.builtins else ''}]"
         )
+    if result.joined and result.error is None:
+        again = (
+            " To do it a second time on purpose: repeat_call(..., occurrence=2)."
+            if call.shared.builtins
+            else ""
+        )
+        notes.append(
+            f"[run once: an identical call of {call.plan.name} was at work, and this is its result.{again}]"
+        )
     if result.degraded:
         age = f", {call.degraded_age_s:.0f} s old" if call.degraded_age_s is not None else ""
         notes.append(f"[degraded: {call.plan.name} failed; this answer is from {result.degraded_by}{age}]")
