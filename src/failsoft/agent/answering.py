@@ -9,6 +9,7 @@ from failsoft.agent.people import ask_approvals, escalate, follow
 from failsoft.agent.refusals import not_started, refused
 from failsoft.agent.task import Task
 from failsoft.agent.transcript import Answered, Reply, Turned
+from failsoft.core.results import DetailedResult
 from failsoft.harness.batch import interrupted_results
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from failsoft.agent.watch import Ruling
     from failsoft.core.calls import ToolCall
+    from failsoft.core.results import ToolResult
     from failsoft.core.turns import ModelTurn
 
 __all__ = ["answer_calls", "close_turn"]
@@ -105,10 +107,33 @@ def close_turn(task: Task, *, note: str = "", exc: BaseException | None = None) 
     results = [task.pending.get(call.id) or not_started(task, call) for call in last.turn.calls]
     task.pending.clear()
     task.results += results
-    replies = tuple(Reply.of(result, call) for result, call in zip(results, last.turn.calls, strict=True))
+    replies = tuple(
+        Reply.of(_first_told(task, result), call)
+        for result, call in zip(results, last.turn.calls, strict=True)
+    )
     last_turn = (
         "One turn is left: answer now, without calling tools." if task.turns == task.max_turns - 1 else ""
     )
     notes = [part for part in (note, task.note, last_turn) if part]
     task.note = ""
     task.transcript.add(Answered(replies, "\n".join(notes)))
+
+
+def _first_told(task: Task, result: ToolResult) -> ToolResult:
+    """A result of a call that a kill left open, as the model would have read it then.
+
+    The ledger knows it as done already; to the model, who has not heard of it yet, it is no repetition.
+    """
+    if not result.replayed or result.call.id not in task.taken_up:
+        return result
+    return DetailedResult(
+        result.value,
+        result._source,
+        result.attempts,
+        result.duration_s,
+        degraded=result.degraded,
+        degraded_by=result.degraded_by,
+        repairs=result.repairs,
+        doubt=result.doubt,
+        error=result.error,
+    )

@@ -60,6 +60,9 @@ def restore(task: Task, state: dict[str, Any]) -> None:
     task.results = [_to_result(one) for one in state["results"]]
     task.model_errors = [_to_error(one) for one in state["model_errors"]]
     task.asked = case_of(state)
+    last = task.transcript.entries[-1] if task.transcript.entries else None
+    if isinstance(last, Turned):
+        task.taken_up = frozenset(call.id for call in last.turn.calls)
     task.watch.load(state["watch"])
     task.usage = Usage(**state["usage"])
     task.turns, task.max_turns, task.repairs = state["turns"], state["max_turns"], state["repairs"]

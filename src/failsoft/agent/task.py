@@ -71,6 +71,8 @@ class Task:
         answer: What a person has said meanwhile, for the question that the run stopped at.
         asked: That question.
         live: What happens to calls is told by the harness as it happens.
+        underway: Ids of the calls whose end the listener has not heard.
+        taken_up: Ids of the calls that were open when the run was cut off.
         events: The harness's sinks, for what concerns operators.
         transcript: The conversation so far.
     """
@@ -92,6 +94,7 @@ class Task:
     asked: Case | None = None
     live: bool = False
     underway: set[str] = field(default_factory=set)
+    taken_up: frozenset[str] = frozenset()
     transcript: Transcript = field(default_factory=Transcript)
     turns: int = 0
     repairs: int = 0
