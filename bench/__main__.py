@@ -61,7 +61,7 @@ def measured(suite: Suite, quick: bool) -> dict[str, Any] | None:
         return None
     where, began = machine(*PEERS), time.monotonic()
     try:
-        rows = run(suite, quick)
+        found = run(suite, quick)
     except (subprocess.CalledProcessError, ValueError, KeyError) as exc:
         say(f"{suite.name}: failed: {exc}")
         return None
@@ -72,7 +72,7 @@ def measured(suite: Suite, quick: bool) -> dict[str, Any] | None:
         "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "quick": quick,
         "machine": where,
-        "rows": rows,
+        **found,
     }
 
 

@@ -195,7 +195,8 @@ def show(rows: list[dict[str, Any]]) -> None:
             title = row["table"]
             print(f"\n{title}" + (f"   (x: to {row['floor']!r})" if "floor" in row else ""))
             print(f"  {'':58}{'median':>10}{'quiet':>10}      {'x':>7}")
-        ratio = f"{row['ratio']:7.3f} ±{row['noise']:4.0%}" if "ratio" in row else ""
+        ratio = f"{row['ratio']:7.3f}" if "ratio" in row else " " * 7
+        ratio += f" ±{row['noise']:4.0%}" if row.get("noise") else ""
         quiet = f"{row['quiet']:10.2f}" if "quiet" in row else " " * 10
         print(f"  {row['case']:58}{row['value']:10.2f}{quiet} {row['unit']:5} {ratio}")
 

@@ -68,7 +68,7 @@ def _section(result: dict[str, Any]) -> str:
     for title, group in itertools.groupby(result["rows"], key=lambda row: row["table"]):
         rows = list(group)
         parts.append(f"<h3>{html.escape(title)}</h3>")
-        if len(rows) > 1 and result.get("charts", True):
+        if len(rows) > 1 and not result.get("curves"):
             parts.append(bars(rows, title))
         parts.append(f"<details><summary>the figures</summary>{_table(rows)}</details>")
     return "\n".join([*parts, "</section>"])

@@ -51,16 +51,18 @@ class Suite:
     needs: tuple[str, ...] = ()
 
 
-def run(suite: Suite, quick: bool) -> Rows:
-    """The rows of one suite: medians over its repeats, with their noise."""
+def run(suite: Suite, quick: bool) -> dict[str, Any]:
+    """What is stored of one suite: `rows`, medians over its repeats with their noise, and what the page shows besides."""
     arguments = suite.quick if quick else suite.full
     assert arguments is not None
-    found = []
+    found, output = [], {}
     for number in range(suite.repeats):
         if suite.repeats > 1:
             say(f"{suite.name}: run {number + 1} of {suite.repeats}")
-        found.append(suite.rows(_output(suite, arguments)))
-    return _merged(found) if len(found) > 1 else found[0]
+        output = _output(suite, arguments)
+        found.append(suite.rows(output))
+    shown = {key: output[key] for key in ("curves", "notes") if key in output}
+    return {"rows": _merged(found) if len(found) > 1 else found[0], **shown}
 
 
 def _output(suite: Suite, arguments: tuple[str, ...]) -> Any:
@@ -252,6 +254,15 @@ SUITES = tuple(
             rows=_agent,
             full=("--json", "{file}"),
             quick=("--json", "{file}", "--turns", "10", "--rounds", "2"),
+        ),
+        Suite(
+            name="chaos",
+            title="Tasks under faults",
+            module="bench.chaos",
+            rows=_as_they_are,
+            full=("--json", "{file}"),
+            quick=("--json", "{file}", "--rates", "0,30", "--seeds", "1", "--tasks", "40"),
+            repeats=1,
         ),
     )
     if _HAS_FORK or suite.name != "isolation"
