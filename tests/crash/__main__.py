@@ -20,10 +20,13 @@ from tests.stores.server import running_server
 
 
 def _progress(store: str, kills: int) -> Any:
-    last = 0.0
+    last, shown = 0.0, 0
 
     def told(books: Books) -> None:
-        nonlocal last
+        nonlocal last, shown
+        for fault in books.faults[shown:]:
+            print(f"{store}: FAULT {fault}", file=sys.stderr, flush=True)
+        shown = len(books.faults)
         if time.monotonic() - last > 5:
             last = time.monotonic()
             print(
