@@ -165,7 +165,7 @@ def _result(result: ToolResult) -> dict[str, Any]:
         "duration_s": result.duration_s,
         "details": {
             name: value
-            for name in ("degraded", "degraded_by", "replayed", "late", "doubt")
+            for name in ("degraded", "degraded_by", "replayed", "joined", "late", "doubt")
             if (value := getattr(result, name))
         },
     }

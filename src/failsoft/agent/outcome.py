@@ -111,9 +111,13 @@ class Outcome:
     def summary(self) -> str:
         """What was done, what is in doubt, what failed, and what a person could do; a few lines for people."""
         lines = [_SENTENCES[self.stop_reason] + (f" {self.detail}" if self.detail else "")]
-        done = [result for result in self.calls if result.ok]
+        answered = [result for result in self.calls if result.ok]
+        done = [result for result in answered if not (result.replayed or result.joined)]
+        again = len(answered) - len(done)
         if done:
             lines.append(f"Done ({len(done)}): {_tally(done)}.")
+        if again:
+            lines.append(f"{again} more {'was' if again == 1 else 'were'} answered with the recorded result.")
         for doubt in self.doubts:
             lines.append(f"In doubt: {_doubted(self.calls, doubt)} ({doubt}).")
         for error in self.errors:
