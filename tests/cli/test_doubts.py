@@ -43,6 +43,34 @@ def test_one_doubt_is_shown_with_what_to_do(cli, own_day, capsys):
     assert json.loads(capsys.readouterr().out)["id"] == doubt
 
 
+def test_what_happens_next_is_told_as_it_is(cli, tmp_path, capsys):
+    """Within a run the call is not run again; a call that had no run is not remembered, and that is said."""
+    import asyncio
+
+    from failsoft.harness.harness import Harness
+    from failsoft.tools import tool
+
+    sent = []
+
+    @tool(idempotent=False, doubts="human", timeout_s=0.05)
+    async def send(to: str) -> str:
+        """Send."""
+        sent.append(to)
+        await asyncio.sleep(0 if len(sent) > 2 else 5)
+        return "sent"
+
+    async def calls():
+        async with Harness([send], store=f"sqlite:///{tmp_path}/.failsoft/failsoft.db") as harness:
+            return [await harness.call(send, {"to": "a"}, run="r"), await harness.call(send, {"to": "b"})]
+
+    said = ("it is not run again in its run", "it had no run, so an identical call runs again")
+    for result, then in zip(asyncio.run(calls()), said, strict=True):
+        assert cli("doubts", "resolve", result.doubt, "--happened", "--result", '"sent"') == 0
+        assert then in capsys.readouterr().out
+    assert [result.replayed for result in asyncio.run(calls())] == [True, False]
+    assert sent == ["a", "b", "b"]
+
+
 def test_a_persons_word_resolves_a_doubt(cli, own_day, capsys):
     """Said twice is fine, the opposite is refused, and the journal knows who said it."""
     _, doubt = own_day

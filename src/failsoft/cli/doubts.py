@@ -122,6 +122,7 @@ def resolve(
     """Say whether a call in doubt happened.
 
     After --did-not-happen an identical call may run; after --happened it is answered and not run again in its run.
+    Successes are remembered within a run: a call that had none blocks nothing once its doubt is resolved.
     Saying the same twice is fine, saying the opposite is refused.
     """
     if happened is None:
@@ -140,9 +141,17 @@ def resolve(
     if as_json:
         print_json(as_data(doubt))
         return 0
-    then = "it is not run again in its run" if happened else "an identical call may run now"
+    then = _then(doubt, happened)
     click.echo(f"{doubt.id}: {plain(doubt.tool)} {'happened' if happened else 'did not happen'}; {then}")
     return 0
+
+
+def _then(doubt: Doubt, happened: bool) -> str:
+    if not happened:
+        return "an identical call may run now"
+    if doubt.run_id is None:
+        return "it had no run, so an identical call runs again"
+    return "it is not run again in its run"
 
 
 def _result(text: str | None, happened: bool) -> str | None:
