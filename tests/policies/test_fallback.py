@@ -112,3 +112,11 @@ def test_last_good_values_have_an_age_and_a_bound() -> None:
     assert back.age_s == 0, "a clock that goes back makes nothing younger than new"
     assert Fallback(value=1, max_remembered=7).start().max_remembered == 7
     assert repr(memory) == "LastGoodState(2/2)"
+
+
+@pytest.mark.parametrize("on", [["timeot"], "timeout", 3])
+def test_kinds_that_match_nothing_are_refused(on: Any) -> None:
+    """A slip in a kind, or a text in place of a collection, would turn the fallback off without a word."""
+    with pytest.raises(UsageError, match="Fallback.on must be"):
+        Fallback(value=1, on=on)
+    assert "warehouse_closed" in Fallback(value=1, on=["warehouse_closed"]).on

@@ -209,3 +209,29 @@ def test_values_that_cannot_work_are_refused(values: dict[str, Any], word: str) 
     """A wrong option is refused where it is written, by its name and with what would be right."""
     with pytest.raises(UsageError, match=word):
         Retry(**values)
+
+
+@pytest.mark.parametrize(
+    ("options", "meant"),
+    [
+        ({"on": ["timeot"]}, "timeout"),
+        ({"on": ["Timeout"]}, "timeout"),
+        ({"per_kind": {"rate_limitd": {"base_s": 1}}}, "rate_limited"),
+    ],
+)
+def test_a_slip_in_a_kind_is_refused(options: dict[str, Any], meant: str) -> None:
+    """A word that is nearly a kind would never match anything; the error names the kind that was meant."""
+    with pytest.raises(UsageError, match=f"did you mean '{meant}'"):
+        Retry(**options)
+
+
+def test_kinds_of_your_own_are_kinds() -> None:
+    """Kinds are an open set: a word that is near to no known one is taken as it is."""
+    assert Retry(on=["warehouse_closed", "timeout"]).on == {"warehouse_closed", "timeout"}
+    assert Retry(per_kind={"warehouse_closed": {"base_s": 9}}).of_kind("warehouse_closed").base_s == 9
+
+
+def test_a_kind_is_a_word() -> None:
+    """What is no text is refused with a sentence."""
+    with pytest.raises(UsageError, match="kinds of errors"):
+        Retry(on=[503])  # type: ignore[list-item]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from failsoft.core.errors import UsageError
+from failsoft.core.kinds import ErrorKind
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+__all__ = ["count", "factor", "kind_word", "kind_words", "nearest", "one_of", "refuse", "seconds", "share"]
 
-__all__ = ["count", "factor", "nearest", "one_of", "refuse", "seconds", "share"]
+# Above it lies a slip of the fingers, below it a word of somebody's own: kinds are an open set.
+_SLIP = 0.8
 
 
 def refuse(where: str, wanted: str, value: object, hint: str = "") -> UsageError:
@@ -65,6 +66,37 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if close:
         return "did you mean " + " or ".join(repr(name) for name in close) + "?"
     return "known: " + ", ".join(known)
+
+
+def kind_word(where: str, kind: object) -> str:
+    """A kind of error as a plain word: a known one, or one of the caller's own that is no slip for a known one.
+
+    Raises:
+        UsageError: It is no word, or nearly a known kind.
+    """
+    if not isinstance(kind, str):
+        raise refuse(where, "kinds of errors as words", kind, "such as 'timeout' or ErrorKind.TIMEOUT")
+    word = str(kind)
+    known = [known.value for known in ErrorKind]
+    if word not in known and (close := difflib.get_close_matches(word.lower(), known, n=1, cutoff=_SLIP)):
+        hint = (
+            f"did you mean {close[0]!r}? A kind of your own needs a name that is not so near to a known one"
+        )
+        raise refuse(where, "kinds of errors", word, hint)
+    return word
+
+
+def kind_words(where: str, kinds: object) -> frozenset[str]:
+    """A collection of kinds as plain words, each checked.
+
+    Raises:
+        UsageError: It is no collection, or one of the words cannot be meant.
+    """
+    if isinstance(kinds, str):
+        raise refuse(where, "a collection of kinds", kinds, f"write {where.rpartition('.')[2]}=[{kinds!r}]")
+    if not isinstance(kinds, Iterable):
+        raise refuse(where, "a collection of kinds", kinds, "such as ['timeout', 'unavailable']")
+    return frozenset(kind_word(where, kind) for kind in kinds)
 
 
 def one_of(where: str, value: object, words: tuple[str, ...]) -> None:

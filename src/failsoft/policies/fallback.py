@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from failsoft.core.errors import UsageError
 from failsoft.core.kinds import Effect, ErrorKind
-from failsoft.policies._checks import count, refuse, seconds
+from failsoft.policies._checks import count, kind_words, refuse, seconds
 from failsoft.policies.unset import UNSET, Unset
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Fallback:
                 raise refuse(
                     "Fallback.steps", "ended by its constant", chosen, "a constant never fails; put it last"
                 )
-        kinds = DEFAULT_ON if on is None else frozenset(str(kind) for kind in on)
+        kinds = DEFAULT_ON if on is None else kind_words("Fallback.on", on)
         if kinds & _NEVER:
             raise refuse(
                 "Fallback.on", "free of " + ", ".join(sorted(_NEVER)), sorted(kinds), "these must stand"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from failsoft.core.errors import UsageError
 from failsoft.core.kinds import Effect, ErrorKind
 from failsoft.policies import _backoff
-from failsoft.policies._checks import count, factor, nearest, one_of, refuse, seconds
+from failsoft.policies._checks import count, factor, kind_word, kind_words, nearest, one_of, refuse, seconds
 
 if TYPE_CHECKING:
     from failsoft.core.errors import AgentError
@@ -95,11 +95,7 @@ class Retry:
                 "Retry.jitter", "left out with backoff='decorrelated'", self.jitter, "it is random by itself"
             )
         if self.on is not None and not callable(self.on):
-            if isinstance(self.on, str):
-                raise refuse(
-                    "Retry.on", "a collection of kinds, or a function", self.on, f"write on=[{self.on!r}]"
-                )
-            put(self, "on", frozenset(str(kind) for kind in self.on))
+            put(self, "on", kind_words("Retry.on", self.on))
         put(self, "kinds", MappingProxyType(self._kinds()))
 
     def __deepcopy__(self, memo: object) -> Retry:
@@ -107,7 +103,8 @@ class Retry:
 
     def _kinds(self) -> dict[str, Retry]:
         if self.per_kind is not None:
-            return {str(kind): self._merged(str(kind), values) for kind, values in self.per_kind.items()}
+            kinds = {kind_word("Retry.per_kind", kind): values for kind, values in self.per_kind.items()}
+            return {kind: self._merged(kind, values) for kind, values in kinds.items()}
         if not isinstance(self.backoff, str):
             return {}
         own = {
