@@ -58,6 +58,18 @@ def test_two_mentions_of_one_thing_read_as_one_thing():
     assert redact("/srv/a/x.csv, /srv/b/x.csv, /srv/a/x.csv") == "[path:x.csv], [path 2:x.csv], [path:x.csv]"
 
 
+def test_a_numbered_placeholder_is_read_as_one():
+    """The second secret of a text may stand in an address: its placeholder is neither cut nor taken for a host."""
+    text = "password=hunter2 at postgres://bob:s3cr3t@db.internal:5432/x"
+    clean = "password=[secret] at postgres://[user]:[secret 2]@[host]/x"
+    assert redact(text) == clean
+    operator = redact(text, level="operator")
+    assert operator == "password=[secret] at postgres://bob:[secret 2]@db.internal:5432/x"
+    assert redact(operator) == redact(clean) == clean
+    three = redact(f"{text}, token=abcdef0123456789 and redis://:pw9@cache:6379/0")
+    assert three == f"{clean}, token=[secret 3] and redis://:[secret 4]@[host 2]/0"
+
+
 def test_placeholders_agree_within_one_error():
     """Message, suggestion and context of one error name one thing alike."""
     error = NotFound("no /srv/b/x.csv", suggestion="look at /srv/a/x.csv", context={"path": "/srv/b/x.csv"})

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERNAL_ENDS", "is_address", "is_internal_host", "url_place_spans", "url_secret_spans"]
 
-_URL = re.compile(r"""://([^\s"'`<>\\]{1,4096}+)""")
+# A numbered placeholder has a blank in it, and does not end a URL.
+_URL = re.compile(r"""://((?:[^\s"'`<>\\\[]|\[(?:[a-z]{1,12} [0-9]{1,6}\])?+){1,4096}+)""")
+_HIDDEN = re.compile(r"\[secret(?: [0-9]{1,6})?\]")
 _SCHEME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}\Z")
 _WEB = frozenset(("http", "https", "ws", "wss"))
 # Names of things, not of machines.
@@ -84,8 +86,10 @@ def url_secret_spans(text: str) -> Iterator[Span]:
     for scheme, _, start, run in _urls(text):
         if "@" in run:
             account = _split(run, scheme)[0]
-            name, colon, _ = account.partition(":")
-            if colon:
+            name, colon, password = account.partition(":")
+            if colon and _HIDDEN.fullmatch(password):
+                pass
+            elif colon:
                 yield Span(start + len(name) + 1, start + len(account), "secret")
             elif len(name) > 12 and looks_random(name):
                 yield Span(start, start + len(name), "secret")
