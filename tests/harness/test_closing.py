@@ -14,7 +14,7 @@ from failsoft import Bulkhead, Harness, Policy, Retry, Timeout, ToolCall, tool
 from failsoft.errors import Unavailable
 from failsoft.harness.sync_door import background_loop
 from tests.harness import process_tools
-from tests.isolation.conftest import is_alive
+from tests.isolation.conftest import is_alive, until
 
 PLAIN = Policy(retry=None, breaker=None, timeout=Timeout(attempt_s=30, total_s=60, grace_s=0.2))
 
@@ -24,26 +24,50 @@ def harness_of(*given, policy=PLAIN, **options) -> Harness:
 
 
 async def begun(*tasks: asyncio.Task) -> None:
+    """Wait a moment in which they go on as far as they do."""
     await asyncio.sleep(0.05)
     assert not any(task.done() for task in tasks)
 
 
-async def test_running_calls_end_within_the_grace(tmp_path):
-    """A charge that runs at the end is waited for, and the ledger remembers it."""
+@pytest.mark.slow
+async def test_a_call_that_has_not_begun_does_not_begin(tmp_path):
+    """A call that still asks the ledger when the harness ends is refused, and the store is there as long as it asks."""
+    ran = []
 
     @tool(read_only=False)
     async def charge(amount: int) -> str:
         """Charge."""
-        await asyncio.sleep(0.15)
+        ran.append(amount)
+        return "charged"
+
+    for steps in range(6):
+        harness = harness_of(charge, store=f"sqlite:///{tmp_path}/{steps}.db")
+        task = asyncio.create_task(harness.call("charge", {"amount": steps}))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await harness.aclose()
+        result = await task
+        assert result.ok or (result.error.reason, result.error.effect) == ("shutting_down", "none")
+        assert result.ok == (steps in ran)
+
+
+async def test_running_calls_end_within_the_grace(tmp_path):
+    """A charge that runs at the end is waited for, and the ledger remembers it."""
+    runs = asyncio.Event()
+
+    @tool(read_only=False)
+    async def charge(amount: int) -> str:
+        """Charge."""
+        runs.set()
+        await asyncio.sleep(0.1)
         return "charged"
 
     url = f"sqlite:///{tmp_path}/a.db"
     harness = harness_of(charge, store=url)
     run = harness.run("r1")
     task = asyncio.create_task(run.call("charge", {"amount": 1}))
-    await begun(task)
+    await runs.wait()
     await harness.aclose()
-    assert task.done()
     assert (await task).value == "charged"
     async with harness_of(charge, store=url) as again:
         result = await again.run("r1").call("charge", {"amount": 1})
@@ -54,10 +78,12 @@ async def test_running_calls_end_within_the_grace(tmp_path):
 async def test_what_outlasts_the_grace_is_stopped_and_settled(tmp_path, deadline_s):
     """Its caller gets a result and no cancel; the effect is in doubt."""
     stopped: list[bool] = []
+    runs = asyncio.Event()
 
     @tool(read_only=False)
     async def charge(amount: int) -> str:
         """Charge."""
+        runs.set()
         try:
             await asyncio.sleep(30)
         finally:
@@ -67,7 +93,7 @@ async def test_what_outlasts_the_grace_is_stopped_and_settled(tmp_path, deadline
     url = f"sqlite:///{tmp_path}/a.db"
     harness = harness_of(charge, store=url)
     task = asyncio.create_task(harness.call("charge", {"amount": 1}, deadline_s=deadline_s))
-    await begun(task)
+    await runs.wait()
     began = time.monotonic()
     await harness.aclose()
     assert time.monotonic() - began < 1.5
@@ -102,7 +128,8 @@ async def test_threads_and_processes_are_stopped_too():
         asyncio.create_task(slow.call("hangs", {"n": 1})),
         asyncio.create_task(slow.call("charge", {"amount": 1})),
     ]
-    await asyncio.sleep(1)
+    await until(lambda: slow._runners.processes[None].stats().busy == 1)
+    await asyncio.sleep(0.1)
     began = time.monotonic()
     await slow.aclose()
     assert time.monotonic() - began < 2.5

@@ -18,6 +18,7 @@ from failsoft.core.errors import AgentError, Conflict, Unavailable
 from failsoft.core.events import EventName
 from failsoft.core.kinds import Effect, ErrorKind
 from failsoft.harness import doubts
+from failsoft.harness.closing import hold
 from failsoft.harness.codec import decode_error, decode_result, encode_arguments, encode_error, encode_result
 from failsoft.ledger.decide import Go, InDoubt, Mismatch, NearDoubt, Replay, Running
 from failsoft.ledger.key import identity_of, key_of
@@ -76,9 +77,15 @@ async def claim(call: LiveCall) -> ToolResult | None:
     call.idempotency_key = intent.idempotency_key
     quick = call.shared.quick_store
     verdict = None if quick is None else quick.look_nowait(intent)
-    if verdict is None:
-        verdict = await _in_time(call, call.shared.store.look(intent))
-    return await _known(call, verdict)
+    if isinstance(verdict, Go):
+        return None
+    hold(call, True)  # the store is needed until there is an answer
+    try:
+        if verdict is None:
+            verdict = await _in_time(call, call.shared.store.look(intent))
+        return await _known(call, verdict)
+    finally:
+        hold(call, None)
 
 
 async def begin(call: LiveCall) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from failsoft.harness.live import LiveCall
     from failsoft.harness.shared import Shared
 
-__all__ = ["end_calls", "not_begun", "pause", "stopped"]
+__all__ = ["end_calls", "hold", "not_begun", "pause", "stopped"]
 
 T = TypeVar("T")
 
@@ -40,6 +40,14 @@ def stopped(call: LiveCall) -> Cancelled:
     )
 
 
+def hold(call: LiveCall, works: bool | None) -> None:
+    """Be found by the end of the harness from now on, as at work or as waiting; None: no more."""
+    if works is None:
+        call.shared.held.pop(call, None)
+    else:
+        call.shared.held[call] = works
+
+
 async def pause(call: LiveCall, waiting: Coroutine[Any, Any, T]) -> T:
     """Wait for a turn, a place, a person or the next attempt; the end of the harness ends the wait.
 
@@ -49,10 +57,11 @@ async def pause(call: LiveCall, waiting: Coroutine[Any, Any, T]) -> T:
     if call.shared.closing:
         waiting.close()
         raise not_begun()
-    task = asyncio.current_task()
+    task, held = asyncio.current_task(), call.shared.held
     assert task is not None
+    before = held.get(call)
     call.set(task, float("inf"))
-    call.shared.held[call] = False
+    held[call] = False
     try:
         return await waiting
     except asyncio.CancelledError as exc:
@@ -60,7 +69,7 @@ async def pause(call: LiveCall, waiting: Coroutine[Any, Any, T]) -> T:
             raise
         raise not_begun() from exc
     finally:
-        call.shared.held.pop(call, None)
+        hold(call, before)
         if call.fired:
             call.settle()
             call.fired = False

@@ -16,7 +16,7 @@ from failsoft.core.kinds import Domain, ErrorKind
 from failsoft.harness.admit import read_again
 from failsoft.harness.blame import failure_or_none
 from failsoft.harness.claim import begin
-from failsoft.harness.closing import pause
+from failsoft.harness.closing import not_begun, pause
 from failsoft.harness.fall_back import fall_back
 from failsoft.harness.gates import wait_out_hint
 from failsoft.harness.invoke import accepted, answered_late, arm, ask_again, run_elsewhere
@@ -106,6 +106,8 @@ async def _wait_and_claim(call: LiveCall) -> None:
         await call.plan.gates.enter(call)
     if call.claim is not None and not call.claim.begun:
         await begin(call)
+    if call.shared.closing:
+        raise not_begun()
 
 
 async def _after_failure(
