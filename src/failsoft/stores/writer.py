@@ -91,9 +91,6 @@ class Writer:
         Raises:
             AgentError: What `work` raised, or kind `unavailable` where the engine is in trouble.
         """
-        done = None if is_long else self.at_once(work)
-        if done is not None:
-            return done[0]
         loop = asyncio.get_running_loop()
         job = Job(work, pending=pending, is_kept=pending is not None)
         job.loop, job.future = loop, loop.create_future()
