@@ -117,6 +117,14 @@ def test_a_stuck_run_takes_an_answer_or_is_given_up(cli, capsys):
         assert "Stopped by a person" in capsys.readouterr().err
 
 
+def test_a_run_of_one_id_is_begun_once(cli, capsys):
+    """A chosen id can be begun once; what is begun a second time by mistake is told to go on instead."""
+    with model([DONE]) as url:
+        assert cli("run", "--id", "task-7", "--base-url", url, "Go.") == 0
+        assert cli("run", "--id", "task-7", "--base-url", url, "Go.") == 2
+    assert "--resume task-7" in capsys.readouterr().err
+
+
 def test_what_stops_a_run_is_said(cli, capsys):
     """A model that cannot be asked ends with 1 and the reason; a limit is taken from the command line."""
     with model([PRICE], faults=[Fault(kind="status", status=400)] * 9) as url:
@@ -132,6 +140,7 @@ def test_what_stops_a_run_is_said(cli, capsys):
     [
         ((), "give a question"),
         (("--resume", "r1", "And this?"), "give a question, or"),
+        (("--resume", "r1", "--id", "r2"), "give a question, or"),
         (("--approve", "abc", "Go."), "--resume RUN"),
         (("--resume", "r1", "--approve", "--give-up"), "one answer at a time"),
         (("--limits", "turns=3", "Go."), "there is no limit 'turns'"),

@@ -89,6 +89,7 @@ class _Job:
     help="A limit of the run, such as max_turns=10, wall_s=60, tokens=50000; can be given more than once.",
 )
 @click.option("--role", "roles", multiple=True, help="What the one who asks may do; more than once.")
+@click.option("--id", "new_run", metavar="RUN", help="The new run's id. Default: one is made.")
 @click.option("--resume", metavar="RUN", help="Go on with a run that waits, stopped or was cut off.")
 @click.option("--answer", metavar="TEXT", help="With --resume: tell the model something.")
 @click.option(
@@ -109,6 +110,7 @@ def command(
     api: str,
     limits: tuple[str, ...],
     roles: tuple[str, ...],
+    new_run: str | None,
     resume: str | None,
     answer: str | None,
     approve: str | None,
@@ -126,10 +128,10 @@ def command(
     if sum((answer is not None, approve is not None, give_up)) > 1:
         raise click.UsageError("one answer at a time: --answer, --approve or --give-up")
     text = sys.stdin.read() if question == "-" else question
-    if (resume is None) != bool(text.strip()):
+    if (resume is None) != bool(text.strip()) or (resume is not None and new_run is not None):
         raise click.UsageError("give a question, or --resume RUN")
     url = store_url or f"sqlite:///{default_store_file()}"
-    run_id = resume or new_id("run")
+    run_id = resume or new_run or new_id("run")
     job = _Job(
         question=text,
         client=_client(api, model, base_url),
@@ -148,10 +150,11 @@ def command(
 
 async def _run(job: _Job) -> int:
     async with job.harness, graceful(job.harness), _runs(job) as runs:
-        known = await runs.load_run(job.run_id) if job.is_resumed and job.answer is None else None
-        if (
-            known is not None and known["stopped"] == _FINISHED
-        ):  # it was killed before it could print its answer
+        known = await runs.load_run(job.run_id) if job.answer is None else None
+        if known is not None and not job.is_resumed:
+            raise UsageError(f"there is a run {job.run_id!r} already\n\nhint: --resume {job.run_id}")
+        # It may have been killed before it could print its answer.
+        if known is not None and known["stopped"] == _FINISHED:
             note(f"the run {job.run_id} is finished")
             _print(job, {"run_id": job.run_id, "stop_reason": _FINISHED, "text": known["text"]})
             return 0
