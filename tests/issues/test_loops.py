@@ -45,26 +45,20 @@ async def run(turns):
 
 
 async def test_a_byte_identical_failing_call_85_times():
-    """One run sent it 85 times although every answer carried a warning: it is not run any more, then the run ends.
-
-    NousResearch/hermes-agent#67829."""
+    """A call that failed is not run any more after a few tries, then the run ends (NousResearch/hermes-agent#67829)."""
     outcome, _ = await run([[("lookup", {"a": 1, "b": 2})], [("lookup", '{"b": 2, "a": 1}')]])
     assert (outcome.stop_reason, len(ran)) == ("same_call", 3)
 
 
 async def test_a_made_up_tool_name_for_26_dollars():
-    """A turn spent $26 on a tool that does not exist: after the limit the run ends.
-
-    langchain-ai/langchain#37961, livekit/agents#6085."""
+    """After a few calls of a tool that does not exist the run ends (langchain-ai/langchain#37961, livekit/agents#6085)."""
     outcome, client = await run([[("search_web2", {"q": "x"})]])
     assert outcome.stop_reason == "unknown_tool"
     assert len(client.requests) <= 4
 
 
 async def test_an_empty_success_172_times():
-    """A wrapper hid a 404 behind an empty text: the same result again is no progress.
-
-    HKUDS/nanobot#2298."""
+    """The same empty result again and again is no progress, and the run ends (HKUDS/nanobot#2298)."""
     outcome, _ = await run([[("list_docs", {"limit": 3})]])
     assert outcome.stop_reason == "stalled"
     assert len(ran) <= 6
