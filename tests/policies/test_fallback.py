@@ -117,6 +117,6 @@ def test_last_good_values_have_an_age_and_a_bound() -> None:
 @pytest.mark.parametrize("on", [["timeot"], "timeout", 3])
 def test_kinds_that_match_nothing_are_refused(on: Any) -> None:
     """A slip in a kind, or a text in place of a collection, would turn the fallback off without a word."""
-    with pytest.raises(UsageError, match="Fallback.on must be"):
+    with pytest.raises(UsageError, match=r"Fallback\.on must be"):
         Fallback(value=1, on=on)
     assert "warehouse_closed" in Fallback(value=1, on=["warehouse_closed"]).on

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from failsoft.core.calls import ToolCall
+from failsoft.core.errors import UsageError
 
 if TYPE_CHECKING:
     from failsoft.core.calls import Attempt, Repair
@@ -89,6 +90,17 @@ class ToolResult:
         if self._content is None:
             self._content = self._source.render(self)
         return self._content
+
+    @property
+    def failure(self) -> AgentError:
+        """The error of a result that is not `ok`: `if not result.ok: print(result.failure.kind)` needs no check for None.
+
+        Raises:
+            UsageError: There is a value, and no error.
+        """
+        if self.error is None:
+            raise UsageError(f"{self!r} has a value and no failure\n\nhint: ask result.ok first")
+        return self.error
 
     def unwrap(self) -> Any:
         """The value; raises the `AgentError` where there is none.

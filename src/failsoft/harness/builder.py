@@ -16,9 +16,11 @@ from failsoft.core.annotations import Standing
 from failsoft.core.clock import SystemClock
 from failsoft.core.errors import AgentError, UsageError
 from failsoft.feedback import Feedback, Redactor
+from failsoft.harness import virtual
 from failsoft.harness.builtins import REPEAT_CALL, builtin_tools
 from failsoft.harness.drain import drained, drained_async, may_stream, whole_async
 from failsoft.harness.gates import Gates
+from failsoft.harness.misuse import policies_of, policy_of, tools_of
 from failsoft.harness.plan import Plan
 from failsoft.harness.recorder import recorder_for
 from failsoft.harness.runners import Runners
@@ -58,8 +60,8 @@ class HarnessWarning(UserWarning):
 def build(
     tools: Iterable[Tool[..., Any] | Callable[..., Any]],
     *,
-    policy: Policy,
-    policies: Mapping[str, Policy],
+    policy: Policy | Mapping[str, Any],
+    policies: Mapping[str, Policy | Mapping[str, Any]],
     store: str | LedgerStore,
     classifier: Classifier | None,
     feedback: Feedback,
@@ -79,12 +81,16 @@ def build(
         UsageError: Two tools of one name, a policy that contradicts a tool's effects, an override of an unknown tool,
             a store that cannot be, a configuration file that cannot work.
     """
-    own = Registry(tools)
+    own = Registry(tools_of(tools))
+    policy, by_tool = policy_of("policy", policy), policies_of(policies)
     settings = load_settings(config)
     clock = clock or SystemClock()
     configure_from_env()
     cleaner = redactor or Redactor()
-    kept = _store(store, own, clock)
+    is_virtual = virtual.is_virtual(clock)
+    kept = _store("memory" if is_virtual and store == "auto" else store, own, clock)
+    if is_virtual:
+        virtual.check_store(kept)
     recorder = recorder_for(kept, clock)
     others = Fanout((LogSink(), *sinks), cleaner)
     shared = Shared(
@@ -110,10 +116,13 @@ def build(
     budget = general.retry_budget
     shared.run_budget = budget if isinstance(budget, RetryBudget) else None
     runners = Runners(name)
-    effective = _effective(shared.registry, own, policy, policies, settings)
+    effective = _effective(shared.registry, own, policy, by_tool, settings)
     for tool in shared.registry:
         shared.plans[tool.name] = _plan(shared, tool, effective[tool.name], runners)
-    _warn(own, settings)
+    notes = virtual.notes(shared.plans.values()) if is_virtual else []
+    for note in (*notes, undeclared_hint(own), *_misspelt(own, settings)):
+        if note:
+            warnings.warn(note, HarnessWarning, stacklevel=3)
     return shared, runners
 
 
@@ -252,10 +261,8 @@ def _revival(tool: Tool[..., Any]) -> Callable[[Any], Any] | None:
     return revive
 
 
-def _warn(own: Registry, settings: Settings) -> None:
-    hint = undeclared_hint(own)
-    if hint:
-        warnings.warn(hint, HarnessWarning, stacklevel=5)
-    for written, meant in settings.misspelt(tool.name for tool in own).items():
-        text = f"{settings.file} has a table for {written!r}, which is no tool here; did you mean {meant!r}?"
-        warnings.warn(text, HarnessWarning, stacklevel=5)
+def _misspelt(own: Registry, settings: Settings) -> list[str]:
+    return [
+        f"{settings.file} has a table for {written!r}, which is no tool here; did you mean {meant!r}?"
+        for written, meant in settings.misspelt(tool.name for tool in own).items()
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack, cast
 
 from failsoft.core.calls import ToolCall
 from failsoft.feedback import Feedback
@@ -16,12 +16,14 @@ from failsoft.harness.executor import execute
 from failsoft.harness.listing import tool_list
 from failsoft.harness.live import LiveCall
 from failsoft.harness.looking import Looking
+from failsoft.harness.misuse import calls_of, name_of, option_error, run_id_of, seconds_of
 from failsoft.harness.options import CallOptions, apply_options
 from failsoft.harness.report import failure_result
 from failsoft.harness.run import Run
 from failsoft.harness.sync_door import run_sync
 from failsoft.harness.wrapping import wrapped
 from failsoft.policies import Policy
+from failsoft.tools import Tool
 
 if TYPE_CHECKING:
     import os
@@ -42,9 +44,11 @@ if TYPE_CHECKING:
     from failsoft.policies import EffectivePolicy, RetryBudgetState
     from failsoft.stores.fleet import FleetLink, FleetStore
     from failsoft.stores.journal import Journal
-    from failsoft.tools import Tool
 
 __all__ = ["Harness"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Harness(Looking):
@@ -53,9 +57,11 @@ class Harness(Looking):
     Args:
         tools: `Tool`s or plain functions.
         policy: What holds for all tools, on top of the defaults.
-        policies: What holds for single tools, by name, on top of what they say themselves.
+        policies: What holds for single tools, by name, on top of what they say themselves. Each policy, and `policy`,
+            may be plain data as in a file: `{"retry": 2}`.
         store: `auto`, `memory`, `sqlite:///FILE`, `postgresql://...`, or a store. `auto` is memory until a protected
-            tool is there, then the SQLite file `$FAILSOFT_HOME/failsoft.db` or `.failsoft/failsoft.db`.
+            tool is there, then the SQLite file `$FAILSOFT_HOME/failsoft.db` or `.failsoft/failsoft.db`; memory in
+            virtual time, where another store is refused.
         fleet: `redis://...` (Redis or Valkey) or `memory://NAME`, or a fleet's store: breakers and rates are shared by
             all harnesses of the same name that give the same one. None shares nothing.
         classifier: Turns exceptions into errors; give one with rules of your own.
@@ -83,8 +89,8 @@ class Harness(Looking):
         self,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]],
         *,
-        policy: Policy = Policy(),
-        policies: Mapping[str, Policy] | None = None,
+        policy: Policy | Mapping[str, Any] = Policy(),
+        policies: Mapping[str, Policy | Mapping[str, Any]] | None = None,
         store: str | LedgerStore = "auto",
         fleet: str | FleetStore | None = None,
         classifier: Classifier | None = None,
@@ -104,7 +110,7 @@ class Harness(Looking):
         self._shared, self._runners = build(
             tools,
             policy=policy,
-            policies=policies or {},
+            policies={} if policies is None else policies,
             store=store,
             classifier=classifier,
             feedback=feedback,
@@ -132,12 +138,15 @@ class Harness(Looking):
     # ---- calling ----
 
     def call(
-        self, tool: Tool[..., Any] | str, arguments: Any = None, **options: Unpack[CallOptions]
+        self,
+        tool: Tool[..., Any] | Callable[..., Any] | str,
+        arguments: Any = None,
+        **options: Unpack[CallOptions],
     ) -> Coroutine[Any, Any, ToolResult]:
         """Run one call: await it for its result; never raises for what a tool, a model or the world did.
 
         Args:
-            tool: The tool or its name, as the model sent it.
+            tool: The tool, its name as the model sent it, or the function that a tool of this harness was made from.
             arguments: Text, bytes, a mapping (which may hold Python values), or None when nothing was sent.
             options: Any of the following, by keyword.
             id: The provider's call id; one is made where none is given.
@@ -155,18 +164,26 @@ class Harness(Looking):
             BaseException: The caller's cancel, KeyboardInterrupt, SystemExit, and the types in `passthrough`.
             UsageError: Misuse of the API.
         """
-        name = tool if isinstance(tool, str) else tool.name
+        if isinstance(tool, str):
+            name = tool
+        else:
+            name = tool.name if isinstance(tool, Tool) else name_of(tool, self._shared.registry)
         monotonic = self._monotonic
         call = LiveCall(self._shared, name, arguments, monotonic())
         if options:
-            apply_options(call, self, **options)
+            try:
+                apply_options(call, self, **options)
+            except TypeError as exc:
+                if (wrong := option_error(options, CallOptions.__annotations__)) is None:
+                    raise
+                raise wrong from exc
         return execute(call)
 
     def find_run(self, run: Run | str, scope: str | None = None) -> Run:
         """The open run of that id; one that only carries the id where none is open."""
         if isinstance(run, Run):
             return run
-        return self._runs.get(run) or Run(self, run, scope)
+        return self._runs.get(run_id_of(run)) or Run(self, run, scope)
 
     async def call_all(
         self,
@@ -199,7 +216,7 @@ class Harness(Looking):
         Raises:
             BaseException: As `call`; `interrupted_results(error)` then has one result for each call.
         """
-        end = None if deadline_s is None else self._monotonic() + deadline_s
+        end = None if deadline_s is None else self._monotonic() + seconds_of("deadline_s", deadline_s)
 
         async def run_one(call: ToolCall) -> ToolResult:
             return await self.call(
@@ -215,7 +232,7 @@ class Harness(Looking):
             )
 
         return await run_batch(
-            with_unique_ids(calls),
+            with_unique_ids(calls_of(calls)),
             run_one,
             self._is_parallel,
             self._refused,
@@ -234,19 +251,17 @@ class Harness(Looking):
 
     def call_sync(
         self,
-        tool: Tool[..., Any] | str,
+        tool: Tool[..., Any] | Callable[..., Any] | str,
         arguments: Any = None,
         *,
         loop: asyncio.AbstractEventLoop | None = None,
-        **options: Any,
+        **options: Unpack[CallOptions],
     ) -> ToolResult:
-        """`call` for synchronous code; takes the same options.
+        """`call` for synchronous code; takes the same.
 
         Args:
-            tool: As for `call`.
-            arguments: As for `call`.
+            tool, arguments, options: As for `call`.
             loop: A running loop of another thread, for tools whose clients belong to it; default a background loop.
-            options: As for `call`.
 
         Raises:
             UsageError: On the thread of that very loop.
@@ -259,13 +274,13 @@ class Harness(Looking):
         """`call_all` for synchronous code; takes the same options."""
         return run_sync(lambda: self.call_all(calls, **options), loop=loop)
 
-    def wrap(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """A typed function of the harness as a function that goes through the whole path and raises `AgentError`.
+    def wrap(self, fn: Callable[P, R]) -> Callable[P, R]:
+        """A function of the harness, or its tool, as the same function through the whole path; it raises `AgentError`.
 
         Raises:
             UsageError: `fn` is no tool of this harness.
         """
-        return wrapped(self, fn)
+        return cast("Callable[P, R]", wrapped(self, fn))
 
     # ---- runs ----
 

@@ -5,13 +5,15 @@ A `TypedDict` and not parameters: eleven keyword-only defaults cost every call 0
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypedDict
 
 from failsoft.core.errors import UsageError
+from failsoft.harness.misuse import occurrence_of, seconds_of
 from failsoft.harness.progress import delivered_in_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from failsoft.core.calls import Progress
     from failsoft.harness.harness import Harness
@@ -68,13 +70,12 @@ def apply_options(
     if scope is not None:
         call.scope = scope
     if roles:
+        if not isinstance(roles, Iterable):
+            raise UsageError(f"roles are words, got {roles!r}\n\nhint: roles=['support']")
         call.roles = frozenset((roles,) if isinstance(roles, str) else roles)
     if deadline_s is not None:
-        if not deadline_s >= 0:
-            raise UsageError(f"deadline_s is a number of seconds from 0 on, got {deadline_s!r}")
-        call.deadline = call.hard_deadline = call.started_at + deadline_s
-    if occurrence < 1:
-        raise UsageError(f"occurrence counts from 1, got {occurrence!r}")
-    call.approved, call.truncated, call.key, call.occurrence = approved, truncated, key, occurrence
+        call.deadline = call.hard_deadline = call.started_at + seconds_of("deadline_s", deadline_s)
+    call.occurrence = occurrence_of(occurrence)
+    call.approved, call.truncated, call.key = approved, truncated, key
     if on_progress is not None:
         call.on_progress = delivered_in_loop(call, on_progress)

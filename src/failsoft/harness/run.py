@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from failsoft.core.context import new_id
+from failsoft.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from failsoft.core.results import ToolResult
     from failsoft.harness.batch import StopOn
     from failsoft.harness.harness import Harness
+    from failsoft.harness.options import CallOptions
     from failsoft.policies import RetryBudgetState
+    from failsoft.tools import Tool
 
 __all__ = ["Run"]
 
@@ -33,9 +36,17 @@ class Run:
         self.scope = scope or harness.name
         self.retry_budget: RetryBudgetState | None = harness.new_run_budget()
 
-    async def call(self, tool: Any, arguments: Any = None, **options: Any) -> ToolResult:
-        """`Harness.call` within this run."""
-        return await self.harness.call(tool, arguments, run=self, **options)
+    async def call(
+        self,
+        tool: Tool[..., Any] | Callable[..., Any] | str,
+        arguments: Any = None,
+        **options: Unpack[CallOptions],
+    ) -> ToolResult:
+        """`Harness.call` within this run; takes the same options, but for `run`."""
+        if "run" in options:
+            raise UsageError("a call of a run takes no other run\n\nhint: harness.call(..., run=...)")
+        options["run"] = self
+        return await self.harness.call(tool, arguments, **options)
 
     async def call_all(
         self,

@@ -29,6 +29,9 @@ class VirtualClock:
     def __init__(self, start: float = 1000.0, wall: float = 1_800_000_000.0) -> None:
         self._now = start
         self._offset = wall - start
+        self.is_virtual = (
+            False  # until a loop jumps with it: a clock moved by hand waits for threads and disks
+        )
 
     def monotonic(self) -> float:
         """Virtual seconds."""
@@ -74,8 +77,11 @@ class _JumpingSelector(selectors.DefaultSelector):
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop on a `VirtualClock`."""
 
+    is_virtual = True
+
     def __init__(self, clock: VirtualClock) -> None:
         super().__init__(_JumpingSelector(clock))
+        clock.is_virtual = True
         self._virtual = clock
 
     def time(self) -> float:
@@ -86,7 +92,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 def run_virtual(main: Callable[[VirtualClock], Coroutine[Any, Any, T]]) -> T:
     """Run `main(clock)` to its end in virtual time and return its value.
 
-    Give the same clock to the harness: `Harness(tools, clock=clock)`.
+    Give the same clock to the harness: `Harness(tools, clock=clock, store="memory")`, with async tools. A store on disk
+    is refused there, and tools in threads or processes are warned of: time would run away from them.
     """
     clock = VirtualClock()
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(clock)) as runner:
