@@ -72,8 +72,8 @@ class AgentRuns(Protocol):
         """Runs that wait for a person, the newest first."""
         ...
 
-    def prune(self, before: float) -> int:
-        """Forget runs that were saved before and neither wait for a person nor are held; how many went."""
+    def prune(self, before: float, most: int) -> int:
+        """Forget at most so many runs that were saved before and neither wait for a person nor are held; how many went."""
         ...
 
 
@@ -156,15 +156,15 @@ class MemoryAgentRuns:
         rows = [row for row in self._rows.values() if row.stopped == WAITING]
         return sorted(rows, key=lambda row: (row.saved_at, row.id), reverse=True)[:limit]
 
-    def prune(self, before: float) -> int:
+    def prune(self, before: float, most: int) -> int:
         old = [
             row.id
             for row in self._rows.values()
             if row.saved_at < before and row.held_until < before and row.stopped != WAITING
         ]
-        for run_id in old:
+        for run_id in old[:most]:
             del self._rows[run_id]
-        return len(old)
+        return len(old[:most])
 
 
 _COLUMNS = "id, state, stopped, saved_at, holder, owner, held_until"
@@ -209,9 +209,12 @@ class SQLAgentRuns:
         )
         return [_run(row) for row in self._db.execute(sql, (limit,)).fetchall()]
 
-    def prune(self, before: float) -> int:
-        sql = "DELETE FROM agent_runs WHERE saved_at < ? AND held_until < ? AND stopped <> 'escalated'"
-        return int(self._db.execute(sql, (before, before)).rowcount)
+    def prune(self, before: float, most: int) -> int:
+        sql = (
+            "DELETE FROM agent_runs WHERE id IN (SELECT id FROM agent_runs "
+            "WHERE saved_at < ? AND held_until < ? AND stopped <> 'escalated' LIMIT ?)"
+        )
+        return int(self._db.execute(sql, (before, before, most)).rowcount)
 
 
 def _run(row: Sequence[Any]) -> StoredRun:

@@ -177,7 +177,7 @@ class _MemoryTables:
         for handle in handles:
             del self.blobs[handle]
         journal = 0 if self._journal is None else self._journal.prune(before, most)
-        return len(keys) + len(ids) + len(handles) + journal + self.agent_runs.prune(before)
+        return len(keys) + len(ids) + len(handles) + journal + self.agent_runs.prune(before, most)
 
 
 def _note(

@@ -179,7 +179,9 @@ class SQLTables:
         )
         if doubts:
             self._db.execute("DELETE FROM told WHERE doubt_id NOT IN (SELECT id FROM doubts)")
-        return claims + doubts + blobs + self.journal.prune(before, most) + self.agent_runs.prune(before)
+        return (
+            claims + doubts + blobs + self.journal.prune(before, most) + self.agent_runs.prune(before, most)
+        )
 
     def _beside(self, result: str | None, owner_token: str, scope: str, run_id: str | None) -> str | None:
         """What stays in the claim's own row."""
