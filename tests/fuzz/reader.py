@@ -1,7 +1,10 @@
 """Coverage-guided fuzzing of the argument reader by atheris, which is not among the locked requirements.
 
     pip install atheris
-    python -m tests.fuzz.reader -max_total_time=3600 tests/fuzz/corpus
+    python -m tests.fuzz.reader -max_total_time=3600 FOLDER
+
+`seeds.txt` holds the smallest inputs that reach all the code that an hour of it reached, in base64, one a line;
+`tests/arguments/test_seeds.py` reads them in the ordinary tests.
 
 Promise: whatever the bytes, the reader gives values that fit the schema, or raises `InvalidArgument`.
 """
@@ -18,7 +21,11 @@ import jsonschema_rs
 from failsoft.core.errors import InvalidArgument
 
 SCHEMAS = [
-    {"type": "object", "properties": {"path": {"type": "string"}, "n": {"type": "integer"}}, "required": ["path"]},
+    {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "n": {"type": "integer"}},
+        "required": ["path"],
+    },
     {
         "type": "object",
         "properties": {
@@ -31,13 +38,19 @@ SCHEMAS = [
         "additionalProperties": False,
     },
 ]
-READERS = [(ArgumentReader.for_schema(schema, tool_name="tool"), jsonschema_rs.validator_for(schema)) for schema in SCHEMAS]
+READERS = [
+    (ArgumentReader.for_schema(schema, tool_name="tool"), jsonschema_rs.validator_for(schema))
+    for schema in SCHEMAS
+]
 
 
 def one_input(data: bytes) -> None:
     """Read one input with every schema, as bytes and as text."""
     for reader, validator in READERS:
-        for raw in (data, data.decode("utf-8", "surrogatepass" if len(data) % 2 else "replace") if _decodes(data) else data):
+        for raw in (
+            data,
+            data.decode("utf-8", "surrogatepass" if len(data) % 2 else "replace") if _decodes(data) else data,
+        ):
             try:
                 values = reader.parse(raw).values
             except InvalidArgument:
