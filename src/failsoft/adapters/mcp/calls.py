@@ -25,7 +25,8 @@ __all__ = ["ClientCall", "NotYet", "body_for", "current_client_call"]
 
 current_client_call: ContextVar[ClientCall | None] = ContextVar("failsoft_mcp_call", default=None)
 
-# Of the time that a call has left, how much it may wait for its server to be started again: the rest is for the answer.
+# Of the time that an attempt has, how much it may wait for its server to be started again. It must not be all: an
+# attempt that is cut off while it waits cannot say that nothing was sent.
 _WAIT_SHARE = 0.8
 
 
@@ -80,7 +81,7 @@ class ClientCall:
         """
         live = current()
         self.answer = self.rpc_error = None
-        await link.ready(live.remaining_s * _WAIT_SHARE)
+        await link.ready(_left_s(live) * _WAIT_SHARE)
         message, line = self._outgoing(name, values, live)
         self.tries += 1
         id, token = message["id"], wire.progress_token(message)
@@ -138,6 +139,12 @@ class ClientCall:
         if asks_back or (self.remembers and result.get("isError") is True):
             raise NotYet(answer)
         return result
+
+
+def _left_s(live: CallContext) -> float:
+    """Seconds that the running attempt has left."""
+    due = getattr(live, "due", None)
+    return live.remaining_s if due is None else min(live.remaining_s, max(0.0, due - live.clock.monotonic()))
 
 
 def error_of(answer: Message) -> AgentError:

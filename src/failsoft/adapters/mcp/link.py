@@ -146,11 +146,12 @@ class Link:
     def _down_error(self) -> Unavailable:
         now = asyncio.get_running_loop().time()
         back_s = None if self._down_until is None else max(0.0, self._down_until - now)
+        rests = self._down_until is not None or self._closed
         return Unavailable(
-            f"The server {self.name} is down: {self.why}. Nothing was sent.",
-            reason="server_down",
+            f"The server {self.name} is {'down' if rests else 'being started again'}: {self.why}. Nothing was sent.",
+            reason="server_down" if rests else "server_starting",
             effect=Effect.NONE,
-            retryable=False,
+            retryable=not rests,
             retry_after_s=back_s,
         )
 

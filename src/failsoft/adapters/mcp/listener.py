@@ -116,7 +116,7 @@ class Listener:
         except asyncio.CancelledError:
             port.abandon(stream)
             raise
-        if stream.is_answer(first):
+        if stream.is_answer(first) and "text/event-stream" not in request.headers.get("accept", ""):
             port.close(stream)
             return Response(first.rstrip(), media_type="application/json", headers=headers)
         return self._streamed(stream, port, first, headers)
@@ -151,7 +151,7 @@ class Listener:
         self, stream: Stream, port: Port, first: bytes | None = None, headers: dict[str, str] | None = None
     ) -> StreamingResponse:
         async def body() -> AsyncIterator[bytes]:
-            ended = False
+            ended = first is not None and stream.is_answer(first)
             try:
                 if first is not None:
                     yield event(first)
