@@ -96,8 +96,6 @@ class ModelReader(ArgumentReader):
                 if truncated:
                     pass
                 elif kind is dict:
-                    if directly is not None:
-                        return directly(raw), none
                     if conforms(raw) and (not has_any or is_plain(raw)):
                         return validate_python(raw).__dict__, none
                 elif kind is str and reads_text and len(raw) <= MAX_CHARS and ":\\" not in raw:
@@ -113,7 +111,18 @@ class ModelReader(ArgumentReader):
                 pass
             return careful(raw, truncated)
 
-        return parse_values
+        if directly is None:
+            return parse_values
+
+        def parse_mapping(raw: Any, truncated: bool = False) -> Values:
+            if type(raw) is dict and not truncated:
+                try:
+                    return directly(raw), none
+                except _NOT_VALID:
+                    return careful(raw, truncated)
+            return parse_values(raw, truncated)
+
+        return parse_mapping
 
     def _careful(self, raw: Any, truncated: bool = False) -> Values:
         """The next way: one mapping, which must fit the schema."""

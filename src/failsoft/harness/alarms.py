@@ -29,15 +29,15 @@ class Alarm:
     """
 
     fired: bool
-    task: asyncio.Task[Any] | None = None
+    task: asyncio.Task[Any] | None
     due: float
-    _cancels_before: int
+    cancels_before: int
 
     def set(self, task: asyncio.Task[Any], due: float) -> None:
         """Begin an attempt."""
         self.task = task
         self.due = due
-        self._cancels_before = task.cancelling()
+        self.cancels_before = task.cancelling()
 
     def fire(self) -> None:
         """Cancel the task, once."""
@@ -52,7 +52,7 @@ class Alarm:
 
     def missed_cancel(self) -> bool:
         """After the attempt: whether somebody cancelled the task meanwhile and the body kept that to itself."""
-        return self.task is not None and self.task.cancelling() > self._cancels_before
+        return self.task is not None and self.task.cancelling() > self.cancels_before
 
     def is_callers_cancel(self) -> bool:
         """After `settle()`: whether a CancelledError out of the body was asked for by somebody else.
@@ -60,7 +60,7 @@ class Alarm:
         Without a cancel of ours, any pending request counts as the caller's: taking one for a leaked error of the
         tool's would swallow it. Before the first attempt there is no cancel but the caller's.
         """
-        return self.task is None or self.task.cancelling() > (self._cancels_before if self.fired else 0)
+        return self.task is None or self.task.cancelling() > (self.cancels_before if self.fired else 0)
 
 
 class AlarmQueue:
@@ -77,7 +77,7 @@ class AlarmQueue:
 
     def arm(self, alarm: Alarm, task: asyncio.Task[Any], due: float, loop: asyncio.AbstractEventLoop) -> None:
         """Begin an attempt and watch it."""
-        alarm.task, alarm.due, alarm._cancels_before = task, due, task.cancelling()
+        alarm.task, alarm.due, alarm.cancels_before = task, due, task.cancelling()
         self._pending[alarm] = None
         if not self._ticking:
             self._ticking = True

@@ -65,7 +65,7 @@ async def pause(call: LiveCall, waiting: Coroutine[Any, Any, T]) -> T:
     try:
         return await waiting
     except asyncio.CancelledError as exc:
-        if not call.fired or task.cancelling() > call._cancels_before + 1:
+        if not call.fired or task.cancelling() > call.cancels_before + 1:
             raise
         raise not_begun() from exc
     finally:

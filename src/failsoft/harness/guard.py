@@ -59,6 +59,7 @@ async def guard(call: LiveCall) -> Any:
             call.permit = permit = breaker.admit(now)
             if not permit:
                 now = await _knock(call, breaker, now, error)
+                permit = call.permit
         try:
             if plan.held_until > now:
                 await wait_out_hint(call)
@@ -89,10 +90,11 @@ async def guard(call: LiveCall) -> Any:
         else:
             call.ended_at = end = monotonic()
             if breaker is not None:
-                breaker.success(call.permit, end - now, end)
+                breaker.success(permit, end - now, end)
             if end > call.due:  # it never suspended, or swallowed its cancel: a value that came is a value
                 answered_late(call)
-            if call.missed_cancel():
+            # `missed_cancel`, written out: a call of its own costs each success 60 ns.
+            if (task := call.task) is not None and task.cancelling() > call.cancels_before:
                 ask_again(call)
             if plan.waits:
                 call.release()

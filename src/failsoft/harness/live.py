@@ -71,6 +71,7 @@ class LiveCall(CallContext, Alarm):
         self.deadline = _NEVER
         self.attempt = self.permit = 0
         self.truncated = self.started = self.notable = self.fired = False
+        self.task = None
 
     def render(self, result: ToolResult) -> tuple[Content, int]:
         """The content of a result for the model, and how many characters were cut from it."""
