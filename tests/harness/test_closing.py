@@ -350,3 +350,20 @@ async def test_a_tool_that_blocks_the_loop_is_named():
         await harness.call("blocks")
         assert harness.stats().loop_blocked == {}
     assert "failsoft-watchdog" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.slow
+async def test_a_loop_that_is_busy_with_many_calls_blames_none_of_them():
+    """A thousand short calls in one turn of the loop are late together, and no tool is named for it."""
+
+    @tool(read_only=True)
+    async def brief() -> str:
+        """Take a moment."""
+        end = time.monotonic() + 0.002
+        while time.monotonic() < end:
+            pass
+        return "done"
+
+    async with harness_of(brief) as harness:
+        await asyncio.gather(*(harness.call("brief") for _ in range(1000)))
+        assert harness.stats().loop_blocked == {}

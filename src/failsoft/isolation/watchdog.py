@@ -76,10 +76,13 @@ def call_in_frames(frame: FrameType | None) -> CallContext | None:
     return None
 
 
+_NOBODY = object()
+
+
 class _Pulse:
     """The beat of one event loop."""
 
-    __slots__ = ("at", "every_s", "handle", "loop", "reported", "thread_id", "watchdog")
+    __slots__ = ("at", "every_s", "handle", "loop", "reported", "suspect", "thread_id", "watchdog")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, watchdog: Watchdog, every_s: float) -> None:
         self.loop = weakref.ref(loop)
@@ -88,13 +91,14 @@ class _Pulse:
         self.thread_id = threading.get_ident()
         self.at = time.monotonic()
         self.reported = False
+        self.suspect: object = _NOBODY
         self.handle: Any = loop.call_later(every_s, self.beat)
 
     def beat(self) -> None:
         now = time.monotonic()
         if self.reported:
             self.watchdog._recovered(now - self.at)
-        self.at, self.reported = now, False
+        self.at, self.reported, self.suspect = now, False, _NOBODY
         loop = self.loop()
         if loop is not None:
             self.handle = loop.call_later(self.every_s, self.beat)
@@ -162,8 +166,8 @@ class Watchdog:
                 pulses = list(self._pulses)
             now = time.monotonic()
             for pulse in pulses:
-                if not pulse.reported and now - pulse.at > self._threshold_s:
-                    self._report(pulse, now - pulse.at)
+                if not pulse.reported and now - pulse.at > self._threshold_s / 2:
+                    self._suspect(pulse, now - pulse.at)
 
     def _lives(self, pulse: _Pulse) -> bool:
         loop = pulse.loop()
@@ -173,12 +177,18 @@ class Watchdog:
             pulse.at = time.monotonic()  # between two runs nothing beats, and nothing is blocked
         return True
 
-    def _report(self, pulse: _Pulse, blocked_s: float) -> None:
+    def _suspect(self, pulse: _Pulse, blocked_s: float) -> None:
+        """Report a call that is found at two looks; a loop with many short calls in a row is busy, and none of them is to blame."""
         frame = sys._current_frames().get(pulse.thread_id)
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
         call = self._find_call(frame)
         del frame  # a frame kept here would keep the tool's local values alive
-        pulse.reported = True
+        found_before, pulse.suspect = pulse.suspect is call, call
+        if found_before and blocked_s > self._threshold_s:
+            self._report(pulse, call, blocked_s, where)
+
+    def _report(self, pulse: _Pulse, call: CallContext | None, blocked_s: float, where: str) -> None:
+        pulse.reported, pulse.suspect = True, _NOBODY
         tool = None if call is None else call.name
         with self._lock:
             self._worst_s = max(self._worst_s, blocked_s)
