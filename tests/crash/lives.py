@@ -61,7 +61,7 @@ async def refuse(order: str) -> str:
 @tool(read_only=False, timeout_s=0.03)
 def charge_slowly(order: str) -> str:
     """Charge an order after the caller has been answered."""
-    time.sleep(0.12)
+    time.sleep(0.25)
     act(order)
     time.sleep(0.02)
     return f"charged {order}"
@@ -139,6 +139,6 @@ async def inherit(url: str, name: str, tool_name: str, orders: list[str]) -> dic
                     "doubt": result.doubt,
                 }
         if tool_name == "charge_slowly":  # what the heir itself began may still run
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.6)
         listed = [doubt.id for doubt in await harness.doubts()]
     return {"answers": answers, "doubts": listed}
