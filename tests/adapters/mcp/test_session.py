@@ -6,6 +6,8 @@ import json
 import pytest
 
 from failsoft.adapters.mcp.effects import ServerOptions
+from failsoft.harness.settings import Settings
+from failsoft.policies import Breaker, Policy, Timeout
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -171,9 +173,6 @@ async def test_trust_decides_what_annotations_are_worth(connect, effects):
 
 async def test_progress_passes_and_keeps_a_call_alive(connect):
     """Progress reaches a client that asked for it, and resets an idle limit whether it did or not."""
-    from failsoft.harness.settings import Settings
-    from failsoft.policies import Policy, Timeout
-
     idle = Settings(policy=Policy(timeout=Timeout(attempt_s=5, total_s=5, idle_s=0.4), retry=1))
     client = await connect(config=idle)
     asked = await client.call("look", "progress", _meta={"progressToken": "t"})
@@ -217,3 +216,25 @@ async def test_batches_are_taken_apart(connect):
     while len(client.messages) < 2:
         await asyncio.sleep(0.01)
     assert sorted(message["id"] for message in client.messages) == [1, 2]
+
+
+@pytest.mark.parametrize("when_open", ["describe", "withhold"])
+async def test_a_tool_that_is_down_is_shown_as_such(connect, when_open):
+    """An open breaker changes the list where the policy wants it: the client is told, and told again when the rest is over."""
+    breaker = Breaker(window=1, min_calls=1, open_s=0.4, jitter=0)
+    down = Settings(policy=Policy(retry=None, breaker=breaker, when_open=when_open))
+    client = await connect(config=down)
+    await client.call("look", "broken")
+    await asyncio.sleep(0.05)
+    assert len(client.of("notifications/tools/list_changed")) == 1
+    tools = {tool["name"]: tool for tool in (await client.ask("tools/list"))["result"]["tools"]}
+    if when_open == "withhold":
+        assert "look" not in tools
+    else:
+        assert tools["look"]["description"].startswith("[down at present")
+    assert tools["act"]["description"] == "Toy act."
+    await asyncio.sleep(0.6)
+    assert len(client.of("notifications/tools/list_changed")) == 2
+    tools = {tool["name"]: tool for tool in (await client.ask("tools/list"))["result"]["tools"]}
+    assert tools["look"]["description"] == "Toy look."
+    assert (await client.call("look"))["result"]["content"][0]["text"] == "look 0"

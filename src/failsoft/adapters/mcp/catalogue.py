@@ -5,6 +5,7 @@ A harness is made anew when the list has changed; calls that are under way keep 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import warnings
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from failsoft.adapters.mcp.calls import NotYet
 from failsoft.adapters.mcp.effects import ServerOptions, effects_of
 from failsoft.core.errors import UsageError
+from failsoft.core.events import EventName
 from failsoft.feedback import Feedback
 from failsoft.harness.builder import HarnessWarning, default_store_url
 from failsoft.harness.harness import Harness
@@ -23,7 +25,9 @@ from failsoft.tools import Tool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from failsoft.core.events import Event
     from failsoft.ledger.port import LedgerStore
+    from failsoft.policies import BreakerStats
 
 __all__ = ["Catalogue", "make_tools"]
 
@@ -92,6 +96,7 @@ class Catalogue:
         store: As for `Harness`; `auto` falls back to a file in the home folder where the working folder is read-only.
         config: As for `Harness`.
         feedback: How errors are told.
+        shown_changed: Told when a tool's breaker has changed what is to be shown of it.
     """
 
     def __init__(
@@ -103,6 +108,7 @@ class Catalogue:
         store: str | LedgerStore = "auto",
         config: Any = "auto",
         feedback: Feedback = Feedback(),
+        shown_changed: Callable[[], object] = lambda: None,
     ) -> None:
         self.scope, self.options = scope, options
         self.definitions: dict[str, Mapping[str, Any]] = {}
@@ -113,6 +119,8 @@ class Catalogue:
         self._body_of = body_of
         self._store, self._config, self._feedback = store, config, feedback
         self._old: list[Harness] = []
+        self._shown_changed = shown_changed
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def take(self, definitions: Iterable[Any]) -> bool:
         """Use this whole list from now on; whether it differs from the one before."""
@@ -140,7 +148,20 @@ class Catalogue:
         self.harness, self.problem = made, None
         return True
 
+    def _hear(self, event: Event) -> None:
+        """A breaker that opens or closes changes the list where the policy wants it seen; a rest that is over does too."""
+        if event.name is not EventName.BREAKER_CHANGED or self._loop is None or self.harness is None:
+            return
+        policy = self.harness.policies().get(event.tool or "")
+        if policy is None or policy.when_open == "offer":
+            return
+        self._loop.call_soon_threadsafe(self._shown_changed)
+        open_s = event.data.get("open_s")
+        if isinstance(open_s, int | float):
+            self._loop.call_soon_threadsafe(self._loop.call_later, open_s, self._shown_changed)
+
     def _build(self, tools: list[Tool[..., Any]]) -> Harness:
+        self._loop = asyncio.get_running_loop()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", HarnessWarning)
             made = Harness(
@@ -148,6 +169,7 @@ class Catalogue:
                 store=self._store,
                 builtins=False,
                 passthrough=(NotYet,),
+                sinks=(self._hear,),
                 name=self.scope,
                 config=self._config,
                 feedback=self._feedback,
@@ -174,7 +196,7 @@ class Catalogue:
         return {
             tool.name: shown[tool.name]
             for tool in self.harness.stats().tools
-            if tool.name in shown and any(str(breaker.state) == "open" for breaker in tool.breakers)
+            if tool.name in shown and any(map(_is_down, tool.breakers))
         }
 
     async def aclose(self) -> None:
@@ -184,6 +206,11 @@ class Catalogue:
                 await harness.journal.close()
         if self.harness is not None:
             await self.harness.aclose()
+
+
+def _is_down(breaker: BreakerStats) -> bool:
+    """Whether it lets nobody through now; one whose rest is over waits for a call, so its tool must be seen."""
+    return str(breaker.state) == "open" and breaker.retry_after_s != 0
 
 
 def writable_store_url(tools: Iterable[Tool[..., Any]]) -> str:

@@ -42,6 +42,7 @@ PATH: Final = "/mcp"
 _SESSION: Final = "mcp-session-id"
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _MAX_SESSIONS: Final = 100
+_FORGOTTEN_S: Final = 3600.0
 _KEEP_ALIVE_S: Final = 15.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -125,10 +126,12 @@ class Listener:
         """The client's port; a new one for a handshake, a common one for requests that carry their version."""
         id = request.headers.get(_SESSION)
         if id is not None:
-            return self._ports.get(id)
+            known = self._ports.get(id)
+            if known is not None:
+                known.used_at = asyncio.get_running_loop().time()
+            return known
         if message.get("method") == "initialize":
-            if len(self._ports) >= _MAX_SESSIONS:
-                await self._close(next(iter(self._ports.values())))
+            await self._close_forgotten()
             port = await self._open(stateless=False)
             self._ports[port.id] = port
             return port
@@ -177,6 +180,15 @@ class Listener:
     async def _close(self, port: Port) -> None:
         self._ports.pop(port.id, None)
         await port.front.aclose()
+
+    async def _close_forgotten(self) -> None:
+        """End sessions that nobody has used for long, and the oldest where there are too many."""
+        long_ago = asyncio.get_running_loop().time() - _FORGOTTEN_S
+        idle = [port for port in self._ports.values() if port.used_at < long_ago and not port.is_open]
+        if len(self._ports) - len(idle) >= _MAX_SESSIONS:
+            idle.append(min(self._ports.values(), key=lambda port: port.used_at))
+        for port in idle:
+            await self._close(port)
 
     async def aclose(self) -> None:
         """End all sessions and their servers."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from failsoft.adapters.mcp import wire
 from failsoft.adapters.mcp.merging import merged_discovery, merged_handshake
+from failsoft.core.errors import AgentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -244,13 +245,21 @@ class Many:
         self.client.send(wire.encode(message), message)
 
     async def start(self) -> None:
-        """Start all servers.
+        """Start all servers; one that cannot be started is left out, and the others serve.
 
         Raises:
-            AgentError: One of them cannot be started.
+            AgentError: None of them can be started.
         """
-        for session in self.sessions.values():
-            await session.start()
+        problem: AgentError | None = None
+        for name, session in list(self.sessions.items()):
+            try:
+                await session.start()
+            except AgentError as exc:
+                log.warning("the server %s is left out: %s", name, exc)
+                problem = exc
+                await self.sessions.pop(name).aclose()
+        if problem is not None and not self.sessions:
+            raise problem
 
     async def drain(self, wait_s: float) -> None:
         """Let what is under way end by itself."""

@@ -51,10 +51,16 @@ class Port:
     def __init__(self, id: str, *, stateless: bool) -> None:
         self.id, self.stateless = id, stateless
         self.front: Any = None
+        self.used_at = asyncio.get_running_loop().time()
         self._streams: dict[Any, Stream] = {}
         self._tokens: dict[Any, Any] = {}
         self._listener: Stream | None = None
         self._kept: list[bytes] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client listens, or waits for an answer."""
+        return self._listener is not None or bool(self._streams)
 
     # ---- from the client ----
 

@@ -82,7 +82,12 @@ class Session:
         self.client = client
         self.link = make_link(self)
         self.catalogue = Catalogue(
-            scope, options, lambda name: body_for(self.link, name), store=store, config=config
+            scope,
+            options,
+            lambda name: body_for(self.link, name),
+            store=store,
+            config=config,
+            shown_changed=self._shown_changed,
         )
         self.id = wire.new_request_id()
         self.remember_s = remember_s
@@ -272,6 +277,11 @@ class Session:
         if not self._shown:
             return message
         return {**message, "result": {**result, "tools": shown_tools(tools, self._shown)}}
+
+    def _shown_changed(self) -> None:
+        """Have the client ask for the list again, where what it was shown is not so any more."""
+        if self.catalogue.open_breakers() != self._shown:
+            self._send(wire.notification("notifications/tools/list_changed"))
 
     # ---- from the server ----
 
