@@ -1,5 +1,12 @@
 """What a harness writes into the journal of its store, and what that costs."""
 
+import asyncio
+import signal
+import subprocess
+import sys
+
+import pytest
+
 from failsoft import Harness, current, tool
 from failsoft.core.events import Event, EventName
 from failsoft.harness.recorder import FinishedCall
@@ -91,3 +98,70 @@ async def test_an_agents_word_about_its_end_stays(tmp_path):
         await made.journal.flush()
         assert (await made.journal.run("r1")).state == "finished"
         assert [event.name for _, event in await made.journal.events("r1")] == ["run_finished"]
+
+
+@tool(read_only=True)
+async def take(seconds: float) -> str:
+    """Take some time."""
+    await asyncio.sleep(seconds)
+    return "done"
+
+
+async def test_a_run_is_dated_from_its_beginning(tmp_path):
+    """Not from the end of its first call: a run that is opened from then on, one by its id from its first call on."""
+    async with Harness([take], store=f"sqlite:///{tmp_path}/failsoft.db") as made:
+        async with made.run("opened") as run:
+            await asyncio.sleep(0.1)
+            await run.call("take", {"seconds": 0.2})
+            await run.call("take", {"seconds": 0})
+        await made.call("take", {"seconds": 0.2}, run="by id")
+        async with made.run("unused"):
+            pass
+        await made.journal.flush()
+        opened, by_id = await made.journal.run("opened"), await made.journal.run("by id")
+        assert opened.ended_at - opened.started_at >= 0.28
+        assert by_id.last_at - by_id.started_at >= 0.18
+        names = [str(event.name) for _, event in await made.journal.events("opened")]
+        assert names == ["run_started", "call_finished", "call_finished", "run_finished"]
+
+
+async def test_who_tells_of_the_start_is_not_told_twice(tmp_path):
+    """An agent tells of its run's start itself, with more to say."""
+    async with harness(tmp_path) as made, made.run("r1") as run:
+        made._shared.events.emit(Event(name=EventName.RUN_STARTED, at=1.0, run_id="r1", data={"by": "agent"}))
+        await run.call("look", {"at": "x"})
+        await made.journal.flush()
+        names = [event.name for _, event in await made.journal.events("r1")]
+        assert names == ["run_started", "call_finished"]
+
+
+KILLED = """
+import asyncio, os, signal, sys
+from failsoft import Harness, tool
+
+@tool(read_only=True)
+async def hang() -> str:
+    "Hang."
+    print("begun", flush=True)
+    await asyncio.sleep(60)
+
+async def main():
+    async with Harness([hang], store=f"sqlite:///{sys.argv[1]}/failsoft.db") as harness:
+        await harness.call("hang", run="r1")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.process
+async def test_a_killed_program_leaves_its_run(tmp_path):
+    """The run is there, with its start and without an end, although its first call never ended."""
+    program = [sys.executable, "-c", KILLED, str(tmp_path)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "begun\n"
+        await asyncio.sleep(1.5)  # the journal gathers for a quarter of a second
+        child.send_signal(signal.SIGKILL)
+    made = harness(tmp_path)
+    entry = await made.journal.run("r1")
+    assert (entry.state, entry.ended_at) == (None, None)
+    await made.aclose()

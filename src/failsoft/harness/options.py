@@ -63,6 +63,8 @@ def apply_options(
     if run is not None:
         call.run = run = harness.find_run(run, scope)
         call.run_id, call.scope = run.id, run.scope
+        if (recorder := call.shared.recorder) is not None:
+            recorder.call_began(run.id)
         if run.retry_budget is not None:
             run.retry_budget.deposit(call.started_at)
         if harness.listeners is not None and run.id in harness.listeners:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FinishedCall", "Recorder", "recorder_for"]
 
+_MOST_RUNS = 10_000
+
 
 class FinishedCall:
     """A `call_finished` event with nothing in it that could be a secret: it takes no redaction, and not even an `Event`.
@@ -55,19 +57,24 @@ class Recorder:
         clock: Tells when a run was left.
     """
 
-    __slots__ = ("_clock", "_open", "journal")
+    __slots__ = ("_begun", "_clock", "_open", "_told", "journal")
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self.journal = journal
         self._clock = clock
-        self._open: dict[str, bool] = {}
+        self._open: dict[str, float] = {}
+        self._told: set[str] = set()
+        self._begun: set[str] = set()
 
     def __call__(self, event: Event) -> None:
         """Take one event. The pieces of a model's text are not kept: they are many, and the answer is the caller's."""
         if event.name is EventName.TEXT:
             return
-        if event.name is EventName.RUN_FINISHED and event.run_id in self._open:
-            self._open[event.run_id] = True
+        if event.run_id is not None:
+            if event.name is EventName.RUN_FINISHED and event.run_id in self._open:
+                self._told.add(event.run_id)
+            elif event.name is EventName.RUN_STARTED:
+                self._note(event.run_id)
         self.journal.write(event)
 
     def finished(self, call: LiveCall, duration_s: float) -> None:
@@ -75,12 +82,31 @@ class Recorder:
         self.journal.write(cast("Event", FinishedCall(self._clock.wall(), call, duration_s)))
 
     def run_opened(self, run_id: str) -> None:
-        """A run has begun."""
-        self._open[run_id] = False
+        """A run has been opened; it is written down with its first call, for many never have one."""
+        self._open[run_id] = self._clock.wall()
+
+    def call_began(self, run_id: str) -> None:
+        """A call of a run begins: with the first one the run's start is written, so that a killed program leaves its run.
+
+        Whoever tells of the run's start himself, as an agent does, has done that before.
+        """
+        if run_id not in self._begun:
+            self._note(run_id)
+            at = self._open.get(run_id)
+            at = self._clock.wall() if at is None else at
+            self.journal.write(Event(name=EventName.RUN_STARTED, at=at, run_id=run_id))
+
+    def _note(self, run_id: str) -> None:
+        if len(self._begun) >= _MOST_RUNS:
+            self._begun.clear()  # those that are at work are written down a second time, which moves no start
+        self._begun.add(run_id)
 
     def run_left(self, run_id: str) -> None:
         """A run is over; written down where nobody has told of it."""
-        if self._open.pop(run_id, True):
+        is_open = self._open.pop(run_id, None) is not None
+        self._begun.discard(run_id)
+        if run_id in self._told or not is_open:
+            self._told.discard(run_id)
             return
         event = Event(
             name=EventName.RUN_FINISHED, at=self._clock.wall(), run_id=run_id, data={"state": "left"}
