@@ -13,6 +13,7 @@ from failsoft.agent.checkpoint import restore
 from failsoft.agent.escalation import Answer
 from failsoft.agent.limits import Limits
 from failsoft.agent.loop import drive, give_up
+from failsoft.agent.misuse import check_parts, messages_of
 from failsoft.agent.outcome import StopReason
 from failsoft.agent.runs import runs_beside
 from failsoft.agent.streaming import AgentStream
@@ -66,6 +67,9 @@ class Agent:
         echo_output: Whether the model is shown the wrong parts of a structured answer again.
         clock: Tells the time; for tests. Default the harness's.
         rng: Randomness for waits; for tests.
+
+    Raises:
+        UsageError: A part is no such thing.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class Agent:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
+        check_parts(client, harness, limits, output, on_escalate, retry)
         self.client = client
         self.harness = harness
         self.limits = limits
@@ -292,10 +297,7 @@ class Agent:
             if not prompt.strip():
                 raise UsageError("the prompt is empty\n\nhint: agent.run('what to do')")
             return Transcript([Said(prompt)])
-        messages = tuple(prompt)
-        if not messages:
-            raise UsageError("the conversation is empty\n\nhint: agent.run('what to do')")
-        return Transcript([Given(messages, self.client.dialect)])
+        return Transcript([Given(messages_of(prompt), self.client.dialect)])
 
     def _task(
         self,

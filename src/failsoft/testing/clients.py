@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from failsoft.core.turns import ModelTurn, TurnEnd, Usage
 from failsoft.tools.dialects import calls_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from failsoft.core.turns import ModelRequest
 
@@ -47,9 +48,16 @@ class ScriptedClient:
         dialect: The shapes that it is asked in.
 
     `requests` holds every `ModelRequest` in order, its messages copied as they stood.
+
+    Raises:
+        UsageError: One turn in place of a list of them.
     """
 
     def __init__(self, turns: Iterable[Any], *, then: Any = None, dialect: str = "anthropic") -> None:
+        if isinstance(turns, str | bytes | dict | ModelTurn) or not isinstance(turns, Iterable):
+            raise UsageError(
+                f"ScriptedClient takes a list of turns, got {turns!r}\n\nhint: ScriptedClient(['hello'])"
+            )
         self.dialect = dialect
         self.requests: list[ModelRequest] = []
         self._turns = list(turns)
