@@ -80,3 +80,26 @@ def test_misuse_ends_with_2_and_says_what_to_do(arguments, says, capsys):
     captured = capsys.readouterr()
     assert says in captured.err
     assert not captured.out
+
+
+def test_tools_tell_where_they_run(capsys):
+    """`auto` is told as what it comes to."""
+    assert run(["tools", "desk", "--json"]) == 0
+    assert {row["isolation"] for row in json.loads(capsys.readouterr().out)} <= {"inline", "thread"}
+    assert run(["tools", "desk"]) == 0
+    assert "isolation" in capsys.readouterr().out
+
+
+def test_a_mistake_in_a_module_is_told_with_its_place(tmp_path, monkeypatch, capsys):
+    """File and line of the module's own code, not of what it calls."""
+    file = tmp_path / "mistaken_desk.py"
+    file.write_text(
+        "from failsoft import tool\n\n\n@tool(timeout_s=-1)\ndef greet(name: str) -> str:\n    'Greet.'\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert run(["tools", "mistaken_desk"]) == 2
+    told = capsys.readouterr().err
+    assert "tool 'greet': timeout_s is a positive number" in told
+    assert f"{file}, line 4" in told

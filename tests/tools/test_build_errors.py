@@ -56,7 +56,11 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "words"), WRONG_OPTIONS, ids=[f"{i}-{next(iter(item[0]))}" for i, item in enumerate(WRONG_OPTIONS)])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    WRONG_OPTIONS,
+    ids=[f"{i}-{next(iter(item[0]))}" for i, item in enumerate(WRONG_OPTIONS)],
+)
 def test_wrong_options(options: dict[str, Any], words: str) -> None:
     """Each wrong option is named, with a hint."""
     with pytest.raises(UsageError) as refusal:
@@ -158,3 +162,12 @@ def test_a_registry_of_something_else(item: object) -> None:
     """What is no tool is refused at once."""
     with pytest.raises(UsageError, match="wanted tools"):
         Registry([item])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("options", [{"timeout_s": -1}, {"read_only": "yes"}, {"retri": 2}, {"fallback": 3}])
+def test_an_error_names_the_function_where_there_is_no_name(options: dict[str, Any]) -> None:
+    """The decorator knows what it decorates."""
+    with pytest.raises(UsageError, match="tool 'act'"):
+        tool(act, **options)
+    with pytest.raises(UsageError, match="tool 'act'"):
+        tool(**options)(act)

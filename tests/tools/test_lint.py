@@ -139,4 +139,17 @@ def test_errors_come_first_and_dialects_are_chosen() -> None:
     assert ("provider_name", "warning") not in rules(dotted, dialects=["mcp"])
     with pytest.raises(UsageError, match="dialect"):
         lint([], dialects=["nobody"])
-    assert len(RULES) == 10
+    assert len(RULES) == 11
+
+
+@pytest.mark.parametrize(
+    ("category", "meant"),
+    [("qeury", "query"), ("Write", "write"), ("comunicate", "communicate"), ("crm", None)],
+)
+def test_a_slip_in_a_category_is_found(category: str, meant: str | None) -> None:
+    """It would stand for nothing; a word of somebody's own is none."""
+    found = [
+        item.hint for item in lint([tool(good, category=category, read_only=True)]) if item.rule == "category"
+    ]
+    assert bool(found) == (meant is not None)
+    assert meant is None or f"did you mean {meant!r}" in found[0]

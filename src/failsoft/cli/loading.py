@@ -18,6 +18,8 @@ from failsoft.tools import Tool
 
 __all__ = ["build_harness", "load_harness", "load_tools"]
 
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
 
 def _load(target: str) -> tuple[Any, str | None]:
     module_name, _, name = target.partition(":")
@@ -35,8 +37,8 @@ def _load(target: str) -> tuple[Any, str | None]:
                 f"there is no module {module_name!r}\n\nhint: run it from the folder where `import {module_name}` works"
             ) from exc
         raise _broken(module_name, exc) from exc
-    except UsageError:
-        raise
+    except UsageError as exc:
+        raise UsageError(f"{exc}\n\nat: {_place(exc, module_name)}") from exc
     except Exception as exc:
         raise _broken(module_name, exc) from exc
     if not name:
@@ -54,6 +56,17 @@ def _broken(module_name: str, exc: Exception) -> UsageError:
     return UsageError(
         f"importing {module_name!r} failed: {told}\n\nhint: {where.filename}, line {where.lineno}"
     )
+
+
+def _place(exc: Exception, module_name: str) -> str:
+    """File and line of the module's own code that an error came through; the last frame outside of this package."""
+    frames = traceback.extract_tb(exc.__traceback__)
+    own = [frame for frame in frames if not _is_inside(frame.filename)]
+    return f"{own[-1].filename}, line {own[-1].lineno}" if own else module_name
+
+
+def _is_inside(filename: str) -> bool:
+    return filename.startswith(("<frozen", os.path.dirname(importlib.__file__), _PACKAGE))
 
 
 def load_tools(target: str) -> list[Tool[..., Any]]:

@@ -35,10 +35,16 @@ def command(target: str, dialect: str | None, as_json: bool) -> int:
         print_json(rows)
         return 0
     cells = [
-        (row["name"], row["standing"], ", ".join(row["parameters"]), row["description"].split("\n")[0])
+        (
+            row["name"],
+            row["standing"],
+            row["isolation"],
+            ", ".join(row["parameters"]),
+            row["description"].split("\n")[0],
+        )
         for row in rows
     ]
-    print_table(("tool", "effects", "parameters", "description"), cells)
+    print_table(("tool", "effects", "isolation", "parameters", "description"), cells)
     return 0
 
 
@@ -51,6 +57,14 @@ def _row(tool: Tool[..., Any]) -> dict[str, Any]:
         "idempotent": effects.idempotent,
         "destructive": effects.destructive,
         "open_world": effects.open_world,
+        "isolation": _isolation(tool),
         "parameters": list(tool.schema.get("properties", {})),
         "description": tool.description,
     }
+
+
+def _isolation(tool: Tool[..., Any]) -> str:
+    """Where the body runs, `auto` told as what it comes to."""
+    if tool.isolation != "auto":
+        return tool.isolation
+    return "inline" if tool.is_async or tool.is_async_generator else "thread"

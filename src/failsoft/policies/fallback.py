@@ -195,6 +195,9 @@ class Fallback:
 def _steps(
     tool: str | Sequence[str] | None, age_s: float | None, function: Callable[..., Any] | None, value: Any
 ) -> tuple[Step, ...]:
+    given: Any = tool
+    if given is not None and not isinstance(given, str | list | tuple | set | frozenset):
+        raise refuse("Fallback.tool", "another tool's name, or several in order", given)
     names = () if tool is None else (tool,) if isinstance(tool, str) else tuple(tool)
     steps: list[Step] = [UseTool(name) for name in names]
     if age_s is not None:

@@ -16,8 +16,13 @@ from failsoft.tools.options import EFFECT_WORDS, IsolationMode, Options
 __all__ = ["make_options"]
 
 
-def make_options(given: dict[str, Any], base: Options | None = None) -> Options:
+def make_options(given: dict[str, Any], base: Options | None = None, *, label: str | None = None) -> Options:
     """Options from keywords, or `base` with changes, checked.
+
+    Args:
+        given: The keywords.
+        base: What they change.
+        label: What the tool is called in errors where it has no name of its own: its function's name.
 
     Raises:
         UsageError: For an unknown keyword, a wrong value or a contradiction.
@@ -27,15 +32,18 @@ def make_options(given: dict[str, Any], base: Options | None = None) -> Options:
         if word not in known:
             near = difflib.get_close_matches(word, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known keywords: {', '.join(known)}"
-            raise UsageError(f"a tool takes no keyword {word!r}\n\nhint: {hint}")
+            whose = f"tool {label!r}: " if label else ""
+            raise UsageError(f"{whose}a tool takes no keyword {word!r}\n\nhint: {hint}")
     values = dict(given)
     if "roles" in values:
         values["roles"] = frozenset(_words(values["roles"], "roles"))
     if values.get("identity") is not None:
         values["identity"] = tuple(_words(values["identity"], "identity"))
     options = Options(**values) if base is None else dataclasses.replace(base, **values)
-    for check in (_check_name, _check_effects, _check_words, _check_numbers, _check_callables):
-        check(options)
+    named = options if options.name is not None or label is None else dataclasses.replace(options, name=label)
+    _check_name(options)
+    for check in (_check_effects, _check_words, _check_numbers, _check_callables):
+        check(named)
     return options
 
 

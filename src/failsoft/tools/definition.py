@@ -168,7 +168,7 @@ class Tool(Generic[P, R]):
         Raises:
             UsageError: Where no tool can be made of it; says what to change.
         """
-        made = make_options(dict(options))
+        made = make_options(dict(options), label=own_name(fn))
         label = made.name or own_name(fn) or "(unnamed)"
         names = caller_namespace() if namespace is None else namespace
         return cls(fn, FunctionSource.of(fn, names, label), made)
@@ -188,7 +188,7 @@ class Tool(Generic[P, R]):
         Raises:
             UsageError: Where model and function do not fit.
         """
-        made = make_options(dict(options))
+        made = make_options(dict(options), label=own_name(fn))
         label = made.name or own_name(fn) or "(unnamed)"
         return cls(fn, ModelSource.of(model, fn, caller_namespace(), label), made)
 

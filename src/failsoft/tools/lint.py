@@ -8,12 +8,13 @@ rules of this file:
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from failsoft.core.annotations import Standing
+from failsoft.core.annotations import CATEGORY_ANNOTATIONS, Standing
 from failsoft.policies import UNSET, Fallback, Isolation, Retry
 from failsoft.tools.dialects import DIALECTS, dialect
 from failsoft.tools.mangling import folded
@@ -121,6 +122,21 @@ def _undeclared(tool: Tool[..., Any]) -> Iterator[Found]:
         "its effects are not declared, so it is never tried again after a possible effect",
         f"add {word}",
     )
+
+
+def _category(tool: Tool[..., Any]) -> Iterator[Found]:
+    """A category is a free word, but a slip for a well-known one declares nothing."""
+    word = tool.category
+    if word is None or word in CATEGORY_ANNOTATIONS:
+        return
+    near = difflib.get_close_matches(word.lower(), CATEGORY_ANNOTATIONS, 1, cutoff=0.75)
+    if near:
+        said = ", ".join(f"{name}={value}" for name, value in CATEGORY_ANNOTATIONS[near[0]].items())
+        yield (
+            "warning",
+            f"its category {word!r} is no well-known one, so it says nothing of the tool's effects",
+            f"did you mean {near[0]!r}, which stands for {said}?",
+        )
 
 
 def _contradictory_name(tool: Tool[..., Any]) -> Iterator[Found]:
@@ -295,6 +311,7 @@ def _alike(tools: Sequence[Tool[..., Any]]) -> Iterator[Finding]:
 
 RULES: Final[Mapping[str, Callable[[Tool[..., Any]], Iterator[Found]]]] = {
     "undeclared_effects": _undeclared,
+    "category": _category,
     "contradictory_name": _contradictory_name,
     "retry_not_repeatable": _retries,
     "limits": _limits,
