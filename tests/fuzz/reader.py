@@ -3,7 +3,7 @@
     pip install atheris
     python -m tests.fuzz.reader -max_total_time=3600 FOLDER
 
-`seeds.txt` holds the smallest inputs that reach all the code that an hour of it reached, in base64, one a line;
+`seeds.txt` holds the inputs that an hour of it kept, in base64, one a line;
 `tests/arguments/test_seeds.py` reads them in the ordinary tests.
 
 Promise: whatever the bytes, the reader gives values that fit the schema, or raises `InvalidArgument`.
