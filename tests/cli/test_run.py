@@ -209,6 +209,44 @@ def test_a_person_at_the_terminal_is_asked(tmp_path, typed, code, printed):
 
 @pytest.mark.process
 @pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_ctrl_c_is_heard_while_a_person_is_asked(tmp_path):
+    """The question ends with 130 and the command to go on; the run still waits."""
+    with model([SAFE, DONE]) as url:
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "failsoft",
+                "run",
+                "--tools",
+                "shop:open_safe",
+                "--base-url",
+                url,
+                "Open it.",
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(HERE)},
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.close(theirs)
+        seen = ""
+        while "a: approve" not in seen:
+            seen += process.stderr.readline()
+        process.send_signal(2)
+        out, err = process.communicate(timeout=40)
+        os.close(ours)
+    assert (process.returncode, out) == (130, ""), err
+    assert "go on with: failsoft run --resume" in err
+    assert "Fatal" not in err
+
+
+@pytest.mark.process
+@pytest.mark.slow
 @pytest.mark.timeout(90)
 def test_an_interrupted_run_says_how_to_go_on(tmp_path):
     """Ctrl-C ends with 130 and the command; the run is there."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import click
@@ -92,25 +92,19 @@ def _arguments(text: str) -> dict[str, object] | None:
 
 
 async def _line(prompt: str) -> str:
-    """One line from the terminal. In a thread of its own, so that the run keeps its hold and Ctrl-C is heard; a daemon
-    one, because nothing ends a thread that reads."""
+    """One line from the terminal, empty at its end; meanwhile the run keeps its hold and Ctrl-C is heard."""
+    click.echo(prompt, nl=False, err=True)
     loop = asyncio.get_running_loop()
-    read: asyncio.Future[str] = loop.create_future()
-
-    def put(text: str) -> None:
-        if not read.done():
-            read.set_result(text)
-
-    def work() -> None:
-        click.echo(prompt, nl=False, err=True)
-        text = sys.stdin.readline()
-        try:
-            loop.call_soon_threadsafe(put, text)
-        except RuntimeError:  # the loop has ended meanwhile
-            pass
-
-    threading.Thread(target=work, name="failsoft-console", daemon=True).start()
-    return await read
+    if sys.platform == "win32":
+        return await loop.run_in_executor(None, sys.stdin.readline)
+    # Without a thread: one that waits in a read of stdin makes Python's end a fatal error.
+    is_there, file = asyncio.Event(), sys.stdin.fileno()
+    loop.add_reader(file, is_there.set)
+    try:
+        await is_there.wait()
+        return os.read(file, 65_536).decode("utf-8", "replace")
+    finally:
+        loop.remove_reader(file)
 
 
 def _told(text: object) -> str:
