@@ -211,7 +211,8 @@ async def test_closing_waits_for_a_claimed_body_and_writes_its_end(tmp_path):
     harness = Harness([charge], policy=PLAIN, store=url)
     run = harness.run("r1")
     calling = asyncio.create_task(run.call("charge", {"order": "1"}))
-    await asyncio.sleep(0.02)
+    while not effects:  # a call whose body has not begun by then is refused
+        await asyncio.sleep(0.005)
     await harness.aclose()
     assert (await calling).value == "charged 1"
     async with Harness([charge], policy=PLAIN, store=url) as second:
