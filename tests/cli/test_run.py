@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from failsoft.stores import open_store
 from tests.agent.servers.base import Fault, Line
 from tests.agent.servers.chat_completions import ChatServer
 from tests.agent.servers.messages_api import MessagesServer
@@ -98,6 +99,24 @@ def test_a_run_waits_for_an_approval_and_goes_on(cli, capsys):
         assert cli("run", "--resume", run_id, *options) == 0  # told again, not done again
         told = capsys.readouterr()
         assert (told.out, "is finished" in told.err) == ("It costs 10.\n", True)
+
+
+def test_a_run_that_somebody_works_on_is_not_taken_up(cli, capsys, tmp_path):
+    """The second of two who answer at once ends with 1 and is told why; nothing is run twice."""
+
+    async def take():
+        store = open_store(f"sqlite:///{tmp_path}/.failsoft/failsoft.db")
+        assert await store.hold_run("task-8", "somebody", 60)
+        await store.close()
+
+    with model([SAFE]) as url:
+        options = ("--tools", "shop:open_safe", "--base-url", url)
+        assert cli("run", *options, "--id", "task-8", "Open it.") == 3
+        asyncio.run(take())
+        capsys.readouterr()
+        assert cli("run", *options, "--resume", "task-8", "--approve") == 1
+    told = capsys.readouterr()
+    assert (told.out, "run_taken" in told.err, "✓" in told.err) == ("", True, False)
 
 
 def test_a_stuck_run_takes_an_answer_or_is_given_up(cli, capsys):
