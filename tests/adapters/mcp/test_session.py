@@ -238,3 +238,34 @@ async def test_a_tool_that_is_down_is_shown_as_such(connect, when_open):
     tools = {tool["name"]: tool for tool in (await client.ask("tools/list"))["result"]["tools"]}
     assert tools["look"]["description"] == "Toy look."
     assert (await client.call("look"))["result"]["content"][0]["text"] == "look 0"
+
+
+@pytest.mark.parametrize("params", [None, {}, {"name": 3}])
+async def test_a_call_that_names_no_tool_is_the_servers_to_answer(connect, params):
+    """A malformed `tools/call` passes, and what the server says of it comes back."""
+    client = await connect()
+    answer = await client.ask("tools/call", params)
+    assert answer["result"]["content"][0]["text"] == f"{(params or {}).get('name')} 0"
+
+
+async def test_two_calls_of_one_id_are_not_mixed_up(connect):
+    """A second request under an id that is under way is refused, and the first is answered."""
+    client = await connect()
+    id, first = client.begin("tools/call", {"name": "look", "arguments": {"how": "late", "n": 1}}, id=77)
+    client.write(
+        {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "look", "arguments": {}}}
+    )
+    answer = await asyncio.wait_for(first, 5)
+    assert answer["error"]["code"] == -32600
+
+
+async def test_a_client_that_does_not_read_stops_the_server(connect):
+    """While the client does not read, the server is not read either; afterwards everything comes."""
+    client = await connect()
+    await client.hello()
+    client.session.client_blocked(True)
+    _, waiting = client.begin("resources/read", {"uri": "x"})
+    await asyncio.sleep(0.3)
+    assert not waiting.done()
+    client.session.client_blocked(False)
+    assert (await asyncio.wait_for(waiting, 5))["result"]

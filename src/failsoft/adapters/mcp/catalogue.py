@@ -118,6 +118,8 @@ class Catalogue:
         self.stale = True
         self._body_of = body_of
         self._store, self._config, self._feedback = store, config, feedback
+        self._idle: set[str] = set()
+        self._shown: dict[str, str] = {}
         self._old: list[Harness] = []
         self._shown_changed = shown_changed
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -146,14 +148,16 @@ class Catalogue:
         if self.harness is not None:
             self._old.append(self.harness)
         self.harness, self.problem = made, None
+        policies = made.policies()
+        self._idle = {name for name, policy in policies.items() if policy.timeout.idle_s is not None}
+        self._shown = {
+            name: policy.when_open for name, policy in policies.items() if policy.when_open != "offer"
+        }
         return True
 
     def _hear(self, event: Event) -> None:
         """A breaker that opens or closes changes the list where the policy wants it seen; a rest that is over does too."""
-        if event.name is not EventName.BREAKER_CHANGED or self._loop is None or self.harness is None:
-            return
-        policy = self.harness.policies().get(event.tool or "")
-        if policy is None or policy.when_open == "offer":
+        if event.name is not EventName.BREAKER_CHANGED or self._loop is None or event.tool not in self._shown:
             return
         self._loop.call_soon_threadsafe(self._shown_changed)
         open_s = event.data.get("open_s")
@@ -180,23 +184,16 @@ class Catalogue:
 
     def waits_idle(self, name: str) -> bool:
         """Whether progress keeps a call of this tool alive, so that it is to be asked for."""
-        if self.harness is None:
-            return False
-        policy = self.harness.policies().get(name)
-        return policy is not None and policy.timeout.idle_s is not None
+        return name in self._idle
 
     def open_breakers(self) -> dict[str, str]:
         """Tools whose breaker is open and whose policy wants that to be seen in the list: `describe` or `withhold`."""
-        if self.harness is None:
-            return {}
-        policies = self.harness.policies()
-        shown = {name: policy.when_open for name, policy in policies.items() if policy.when_open != "offer"}
-        if not shown:
+        if self.harness is None or not self._shown:
             return {}
         return {
-            tool.name: shown[tool.name]
+            tool.name: self._shown[tool.name]
             for tool in self.harness.stats().tools
-            if tool.name in shown and any(map(_is_down, tool.breakers))
+            if tool.name in self._shown and any(map(_is_down, tool.breakers))
         }
 
     async def aclose(self) -> None:

@@ -32,6 +32,7 @@ log = logging.getLogger("failsoft.mcp")
 
 _CONNECT_S: Final = 10.0
 _LEAVE_S: Final = 2.0
+_BEFORE_S: Final = 5.0
 _AGAIN_S: Final = 1.0
 _BASE: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 _SESSION, _VERSION, _METHOD, _NAME = "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name"
@@ -119,7 +120,7 @@ class Remote:
         id = message.get("id") if "method" in message else None
         try:
             if before is not None:
-                await asyncio.wait((before,))
+                await asyncio.wait((before,), timeout=_BEFORE_S)
             await self._posted(line, message, id)
         except httpx2.HTTPError as exc:
             sent = not isinstance(exc, _NOT_SENT)

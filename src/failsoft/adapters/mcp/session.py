@@ -125,7 +125,7 @@ class Session:
         method, id = message.get("method"), message.get("id")
         if not isinstance(method, str):
             self._answer_server(message, id)
-        elif method == "tools/call" and wire.is_id(id) and isinstance(message.get("params"), dict):
+        elif method == "tools/call" and wire.is_id(id) and wire.tool_name(message) is not None:
             self._begin(message, line)
         elif method == "notifications/cancelled" and self._cancel(message):
             return
@@ -175,17 +175,17 @@ class Session:
     # ---- a call ----
 
     async def _call(self, message: Message, line: bytes) -> None:
-        name = message["params"].get("name")
+        name = str(wire.tool_name(message))
         if self.catalogue.stale or name not in self.catalogue.definitions:
             await self._list(message)
         harness = self.catalogue.harness
         if harness is None or name in self.catalogue.foreign:
             self._without_harness(message, line)
             return
-        call = ClientCall(message, line, name=str(name), asks_progress=self.catalogue.waits_idle(str(name)))
+        call = ClientCall(message, line, name=name, asks_progress=self.catalogue.waits_idle(name))
         current_client_call.set(call)
         try:
-            result = await harness.call(str(name), message["params"].get("arguments"), **self._options(call))
+            result = await harness.call(name, message["params"].get("arguments"), **self._options(call))
         except NotYet as not_yet:
             self.client.send(passed_answer(call, not_yet.answer, call.answer_line), None)
             return

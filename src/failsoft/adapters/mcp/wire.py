@@ -34,6 +34,7 @@ __all__ = [
     "read",
     "request",
     "response",
+    "tool_name",
 ]
 
 Message = dict[str, Any]
@@ -140,6 +141,13 @@ def progress_token(message: Message) -> str | int | None:
     """The token under which a request wants to hear of its progress."""
     token = meta_of(message).get("progressToken")
     return token if isinstance(token, str | int) else None
+
+
+def tool_name(message: Message) -> str | None:
+    """The tool that a call names; None where it names none, which is for the server to refuse."""
+    params = message.get("params")
+    name = params.get("name") if isinstance(params, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def is_modern(message: Message) -> bool:
