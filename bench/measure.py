@@ -114,7 +114,7 @@ def environment() -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
     # Bytecode is kept, and apart from the tree: without it an import would count the compiler.
     cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(ROOT / ".bench" / "bytecode")}
-    return {**os.environ, **cache, "PYTHONPATH": path, "FAILSOFT_LOG": "warning"}
+    return {**os.environ, **cache, "PYTHONPATH": path, "FAILSOFT_LOG": "error"}
 
 
 def figures(table: str, floor: str | None, parts: list[Samples], unit: str = "µs") -> list[dict[str, Any]]:
