@@ -269,3 +269,29 @@ async def test_a_client_that_does_not_read_stops_the_server(connect):
     assert not waiting.done()
     client.session.client_blocked(False)
     assert (await asyncio.wait_for(waiting, 5))["result"]
+
+
+async def test_within_a_run_a_success_is_given_again(connect, effects):
+    """In a run that the client names, or a remembered window, an identical call that acts gets the recorded result."""
+    client = await connect(remember_s=3600)
+    for meta in ({"failsoft/run": "r"}, None):
+        more = {} if meta is None else {"_meta": meta}
+        n = 1 if meta else 2
+        first = await client.call("act", n=n, **more)
+        assert "_meta" not in first["result"]
+        again = await client.call("act", n=n, **more)
+        assert again["result"]["_meta"]["failsoft"]["replayed"] is True
+        assert again["result"]["structuredContent"] == {"n": n}
+        assert effects.lines(f"effect act {n}") == [f"effect act {n}"]
+    second = await client.call("act", n=1, _meta={"failsoft/run": "r", "failsoft/occurrence": 2})
+    assert "_meta" not in second["result"]
+
+
+async def test_within_a_run_an_error_result_is_not_kept(connect, effects):
+    """What a server answered with `isError` may be tried again in the same run."""
+    client = await connect()
+    for _ in range(2):
+        answer = await client.call("act", "is error", n=6, _meta={"failsoft/run": "r"})
+        assert answer["result"]["isError"] is True
+        assert "_meta" not in answer["result"]
+    assert len(effects.lines("effect act 6")) == 2

@@ -117,9 +117,11 @@ def spec_of(name: str, entry: Any, where: str) -> ServerSpec:
         for word in ("hang_s", "start_s", "remember_s")
         if word in own
     }
-    options = ServerOptions(
-        trust=own.get("trust", "all"), tools=_texts(own.get("tools", {}), where, values=dict)
-    )
+    try:
+        said = _texts(own.get("tools", {}), where, values=dict)
+        options = ServerOptions(trust=own.get("trust", "all"), tools=said)
+    except UsageError as exc:
+        raise UsageError(f"{where}: {exc}") from exc
     if "restarts" in own:
         words["restarts"] = _restarts(own["restarts"], where)
     if "url" in entry:
