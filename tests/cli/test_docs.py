@@ -34,6 +34,7 @@ def test_the_reference_is_the_commands_help():
 def test_the_files_on_the_configuration_page_are_read(tmp_path, monkeypatch):
     """Every TOML block is a file that works."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FAILSOFT_CONFIG", raising=False)
     text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
     blocks = [body for kind, body in _BLOCK.findall(text) if kind == "toml"]
     assert blocks
