@@ -48,7 +48,7 @@ def scripted() -> ScriptedClient:
 
 def main() -> None:
     """Run one task and print how it ended."""
-    client = AnthropicClient("claude-sonnet-4-5") if os.environ.get("ANTHROPIC_API_KEY") else scripted()
+    client = AnthropicClient("claude-sonnet-5-5") if os.environ.get("ANTHROPIC_API_KEY") else scripted()
     harness = Harness([find_address, send_mail], store="memory")
     outcome = Agent(client, harness, limits=Limits(max_turns=8)).run_sync(
         "Tell Dana Brook that her order is on its way."

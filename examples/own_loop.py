@@ -42,7 +42,7 @@ async def find_order(order_id: str) -> dict:
 async def main() -> None:
     """Ask, run what is asked for, answer, until the model is done."""
     with contextlib.ExitStack() as stack:
-        client, model = anthropic.AsyncAnthropic(max_retries=0), "claude-sonnet-4-5"
+        client, model = anthropic.AsyncAnthropic(max_retries=0), "claude-sonnet-5-5"
         if not os.environ.get("ANTHROPIC_API_KEY"):
             server = ModelServer(seed=1, chaos=0)
             stack.callback(server.close)

@@ -24,7 +24,7 @@ __all__ = ["command"]
 )
 @click.option("--seed", type=int, default=7, show_default=True, help="Of the schedule of faults.")
 @click.option(
-    "--model", help="A real model's name. Default: a stand-in, or claude-sonnet-4-5 with ANTHROPIC_API_KEY."
+    "--model", help="A real model's name. Default: a stand-in, or claude-sonnet-5-5 with ANTHROPIC_API_KEY."
 )
 @click.option("--base-url", help="An endpoint that speaks the Messages API.")
 @click.option(
@@ -50,7 +50,7 @@ def command(
     if keep is not None and keep.exists() and any(keep.iterdir()):
         raise click.UsageError(f"--keep wants a new or empty folder, and {keep} has something in it")
     if model is None and (base_url or os.environ.get("ANTHROPIC_API_KEY")):
-        model = "claude-sonnet-4-5"
+        model = "claude-sonnet-5-5"
     screen = Screen(quiet=as_json)
     data = run_demo(
         DemoOptions(question=question, chaos=chaos, seed=seed, model=model, base_url=base_url, keep=keep),
