@@ -66,7 +66,7 @@ def test_dependencies_are_locked() -> None:
     assert not missing, f"./run lock, for {', '.join(missing)}"
 
 
-@pytest.mark.parametrize("file", ["bootstrap.txt", "dev.txt", "run.txt"])
+@pytest.mark.parametrize("file", ["bench.txt", "bootstrap.txt", "dev.txt", "run.txt"])
 def test_locks_are_hashed_and_name_no_place(file: str) -> None:
     """Each locked package has a version and hashes, and comes from wherever the user's pip looks."""
     packages = locked(file)
