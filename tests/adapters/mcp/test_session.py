@@ -195,6 +195,20 @@ async def test_an_answer_that_comes_late_is_given_to_the_same_call(connect, effe
     assert effects.lines("effect act 4") == ["effect act 4"]
 
 
+async def test_an_answer_after_a_cancel_is_given_to_the_same_call(connect, effects):
+    """A client that gave up and asks again gets the answer that came meanwhile, and nothing runs twice."""
+    client = await connect(config=Settings())
+    id, _ = client.begin("tools/call", {"name": "act", "arguments": {"how": "late", "n": 3}})
+    while not effects.lines("effect act 3"):
+        await asyncio.sleep(0.01)
+    client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+    await asyncio.sleep(1.0)
+    again = await client.call("act", "late", n=3)
+    assert again["result"]["_meta"]["failsoft"]["late"] is True
+    assert again["result"]["structuredContent"] == {"n": 3}
+    assert len(effects.lines("effect act 3")) == 1
+
+
 async def test_garbage_and_bad_messages_end_nothing(connect):
     """Lines that are no messages, from either side, are answered or skipped, and the next call works."""
     client = await connect(environment={"TOY_BANNER": "1"})

@@ -23,6 +23,7 @@ from failsoft.adapters.mcp.catalogue import Catalogue
 from failsoft.adapters.mcp.effects import ServerOptions
 from failsoft.adapters.mcp.listing import list_tools, shown_tools
 from failsoft.core.errors import AgentError
+from failsoft.harness.batch import RESULT_OF
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,6 +190,10 @@ class Session:
         except NotYet as not_yet:
             self.client.send(passed_answer(call, not_yet.answer, call.answer_line), None)
             return
+        except asyncio.CancelledError as exc:
+            self._listen_late(call, getattr(exc, RESULT_OF, None))
+            raise
+        self._listen_late(call, result)
         late = await self._known_late(call, result)
         self.client.send(late or answer_to(call, result), None)
 
@@ -215,14 +220,19 @@ class Session:
             made["key"] = meta[_KEY]
         return made
 
+    def _listen_late(self, call: ClientCall, result: ToolResult | None) -> None:
+        """Keep an ear open for the answer of a call that ended without one, and is in doubt."""
+        doubt = None if result is None else result.doubt
+        if doubt is not None:
+            for id in call.forsaken:
+                if id in self.link.traffic.late:
+                    self.link.traffic.late[id] = lambda answer: self._came_late(doubt, answer)
+
     async def _known_late(self, call: ClientCall, result: ToolResult) -> bytes | None:
-        """The answer of an earlier identical call that came after its time; and an ear for this one's."""
+        """The answer of an earlier identical call that came after its time."""
         doubt = result.doubt
         if doubt is None:
             return None
-        for id in call.forsaken:
-            if id in self.link.traffic.late:
-                self.link.traffic.late[id] = lambda answer: self._came_late(doubt, answer)
         harness = self.catalogue.harness
         if result.attempts or doubt not in self._late or harness is None:
             return None
