@@ -25,7 +25,16 @@ __all__ = ["look"]
 
 def look(specs: Sequence[ServerSpec], config: Any, *, as_json: bool) -> int:
     """Examine each server and print what was found; 1 where one does not work."""
-    logging.getLogger("failsoft.mcp").setLevel(logging.ERROR)
+    logger = logging.getLogger("failsoft.mcp")
+    before = logger.level
+    logger.setLevel(logging.ERROR)  # what the log would warn of is in the report
+    try:
+        return _look(specs, config, as_json=as_json)
+    finally:
+        logger.setLevel(before)
+
+
+def _look(specs: Sequence[ServerSpec], config: Any, *, as_json: bool) -> int:
     found, code = {}, 0
     for spec in specs:
         try:
