@@ -1,6 +1,8 @@
 """What every test gets; keep it small, rooms have their own."""
 
+import logging
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -20,3 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.get_closest_marker(name) and not item.get_closest_marker("xdist_group"):
                 item.add_marker(pytest.mark.xdist_group(name))
                 break
+
+
+@pytest.fixture(autouse=True)
+def _logger_as_it_was() -> Iterator[None]:
+    """A test that silences the project's logger does so for itself only."""
+    logger = logging.getLogger("failsoft")
+    level, disabled, handlers = logger.level, logger.disabled, list(logger.handlers)
+    yield
+    logger.setLevel(level)
+    logger.disabled = disabled
+    logger.handlers[:] = handlers

@@ -46,7 +46,7 @@ async def test_names_the_tool_and_says_what_to_do():
     assert seen[0].blocked_s < 0.3
     assert dict(dog.stats().tools) == {"reindex": 1}
     dog.unwatch()
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 async def test_unknown_culprit_and_failing_report(caplog):

@@ -15,7 +15,8 @@ def installed(folder, packages):
     if sys.platform != "linux" or shutil.which("npm") is None:
         unavailable("npm is not here")
     if not (folder / "done").is_file():
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # what an interrupted install left
+        folder.mkdir(parents=True)
         command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *packages]
         try:
             subprocess.run(command, check=True, capture_output=True, text=True, timeout=SECONDS)

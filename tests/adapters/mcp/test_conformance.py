@@ -23,7 +23,7 @@ PACKAGES = [
 PROXY = [sys.executable, "-c", "from failsoft.cli import main; raise SystemExit(main())", "mcp"]
 LINE = re.compile(r"^[✓✗] ([\w-]+): (\d+) passed, (\d+) failed", re.MULTILINE)
 
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.server]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.server, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +62,6 @@ def passed(suite, argv, port, environment):
     return {name: int(good) for name, good, _ in LINE.findall(told)}
 
 
-@pytest.mark.timeout(240)
 def test_the_same_checks_pass(suite, tmp_path):
     """Each scenario passes at least as many checks through the proxy as directly."""
     node, _, everything = suite

@@ -19,7 +19,8 @@ PACKAGES = {
 }
 PROXY = [sys.executable, "-c", "from failsoft.cli import main; raise SystemExit(main())", "mcp", "--"]
 
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.server]
+# The first test installs the servers.
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.server, pytest.mark.timeout(240)]
 
 
 @pytest.fixture(scope="session")
