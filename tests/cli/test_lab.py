@@ -36,6 +36,7 @@ def test_storm_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(first["offered"]) == 120
 
 
+@pytest.mark.slow
 def test_storm_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--svg` draws to a file."""
     file = tmp_path / "storm.svg"

@@ -132,6 +132,7 @@ async def test_an_approval_hook_that_raises_has_not_approved(odd):
     assert result.error.effect == "none"
 
 
+@pytest.mark.slow
 async def test_sinks_that_raise_or_block_reach_no_call():
     """Two broken sinks and a slow one behind its queue: all calls answer, at once."""
     seen = []
@@ -228,6 +229,7 @@ def test_progress_puts_the_idle_end_off_and_silence_does_not():
     assert took_s == pytest.approx(8.0, abs=0.1)
 
 
+@pytest.mark.slow
 async def test_ten_thousand_calls_leave_nothing():
     """Objects, tasks and threads are as many as before, whether calls succeed, fail or are refused."""
 

@@ -252,3 +252,10 @@ def leaves_child(path: str) -> str:
 
 
 outer = lambda: 1  # noqa: E731
+
+
+def trace_id() -> str:
+    """The trace that the worker believes to be in."""
+    from opentelemetry import trace
+
+    return format(trace.get_current_span().get_span_context().trace_id, "032x")

@@ -87,6 +87,7 @@ def test_storms_that_cannot_be(values: dict[str, float]) -> None:
         replace(SMALL, **values)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_plot_is_an_svg_with_every_strategy(runs: dict[str, StormRun], tmp_path: Path) -> None:
     """The picture names all strategies as text, and is the same file each time."""
     from failsoft.lab.storm.matplotlib import plot_storm

@@ -84,6 +84,7 @@ def test_the_judge_is_content(tmp_path):
     assert faults(result, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_charts(tmp_path):
     """Lines of text for every count, and an SVG."""
     counts = [count(n, memory_mb=50 + n) for n in range(100)]

@@ -32,6 +32,7 @@ class Handle:
 
     __slots__ = (
         "_buffer",
+        "_left",
         "_out",
         "_sock",
         "born",
@@ -57,6 +58,7 @@ class Handle:
         self.unread = False  # ended before it had read what was written to it
         self._buffer = bytearray()
         self._out: memoryview | None = None
+        self._left: list[tuple[asyncio.AbstractEventLoop, socket.socket]] = []
 
     def open(self) -> socket.socket:
         """Make the socket pair; the worker's end, for the caller to hand over and close."""
@@ -80,8 +82,17 @@ class Handle:
             self._sock = old_sock.dup()
         self.loop = loop
         loop.add_reader(self._sock.fileno(), self._on_readable, loop)
-        if old_loop is not None and not in_loop(old_loop, _drop, old_loop, old_sock):
-            old_sock.close()
+        self._close_left()
+        if old_loop is not None:
+            self._left.append((old_loop, old_sock))
+            if not in_loop(old_loop, _drop, old_loop, old_sock):
+                self._close_left()
+
+    def _close_left(self) -> None:
+        """Close the descriptors of loops that ended before they could do it: a callback may never have had its turn."""
+        for _, sock in [pair for pair in self._left if pair[0].is_closed()]:
+            sock.close()
+        self._left = [pair for pair in self._left if pair[1].fileno() >= 0]
 
     def send(self, data: bytes) -> None:
         """Write a request, now as far as the socket takes it, the rest when it takes more.
@@ -157,6 +168,7 @@ class Handle:
             self.loop.remove_writer(self._sock.fileno())
         self.loop = None
         self._sock.close()
+        self._close_left()
         if self.job is not None:
             in_loop(self.job.loop, self.job.on_exit, self, status)
 

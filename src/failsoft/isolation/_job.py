@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
@@ -59,6 +60,7 @@ class ProcessJob:
     _value: Any = None
     _error: BaseException | None = None
     _partial: Any = None
+    _trace: dict[str, str] | None = None
     _on_end: Callable[[Any, BaseException | None], object] | None = None
 
     def __init__(
@@ -67,6 +69,10 @@ class ProcessJob:
         self.loop = loop
         self._pool, self._body, self._text, self._call = pool, body, text, call
         self._bell: asyncio.Future[None] = loop.create_future()
+        if "opentelemetry.trace" in sys.modules:
+            from failsoft.isolation import otel
+
+            self._trace = otel.carried()  # now: the worker may be found in another context
 
     @property
     def started(self) -> bool:
@@ -112,6 +118,8 @@ class ProcessJob:
             fields["scope"] = call.scope
         if call.idempotency_key is not None:
             fields["key"] = call.idempotency_key
+        if self._trace:
+            fields["trace"] = self._trace
         return b"[%b,%b,%b]" % (self._body.head, to_json(call.name), to_json(fields))
 
     def on_frame(self, tag: bytes, text: bytes) -> bool:

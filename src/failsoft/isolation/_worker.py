@@ -42,7 +42,7 @@ class Ended(BaseException):
 class WorkerCall(CallContext):
     """What a body may know of its call, in its worker: what it says is written to the parent."""
 
-    __slots__ = ("_worker", "yielded")
+    __slots__ = ("_worker", "trace", "yielded")
 
     def __init__(self, worker: Worker, name: str, values: Any, fields: Mapping[str, Any]) -> None:
         left = fields.get("left_s")
@@ -59,6 +59,7 @@ class WorkerCall(CallContext):
         self.started = True
         self.attempt = fields.get("attempt", 1)
         self.idempotency_key = fields.get("key")
+        self.trace: Mapping[str, str] | None = fields.get("trace")
 
     def acted(self) -> None:
         super().acted()
@@ -233,6 +234,8 @@ class Worker:
     def invoke(self, fn: Callable[..., Any], values: dict[str, Any], call: WorkerCall) -> Any:
         """The body's value; what it yields becomes a list."""
         current_call.set(call)
+        if call.trace:
+            _follow(call.trace)
         value = fn(**values)
         if isinstance(value, _PLAIN):
             return value
@@ -359,3 +362,12 @@ def _reap() -> None:
             continue
     except ChildProcessError:
         pass
+
+
+def _follow(trace: Mapping[str, str]) -> None:
+    """Go on with the parent's trace; a worker without OpenTelemetry has nothing that could."""
+    try:
+        from failsoft.isolation import otel
+    except ImportError:
+        return
+    otel.follow(trace)
