@@ -15,6 +15,7 @@ settings.register_profile("failsoft", deadline=None, print_blob=True)
 settings.load_profile("failsoft")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests that share a machine-wide thing together, so that they run one after another."""
     for item in items:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import secrets
 import sqlite3
 import threading
 import time
@@ -132,8 +133,7 @@ class _SQLiteConnection:
 
     def __init__(self, path: Path, wall: Callable[[], float], busy_s: float) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made here and not by SQLite, which would leave the mode to the umask; its WAL files take the same mode.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _make_private(path)
         self._busy_s = busy_s
         self._turn = threading.Event()  # never set: a wait that no clock can be handed to
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=busy_s)
@@ -197,6 +197,28 @@ class _SQLiteConnection:
             self._db.close()
         except sqlite3.Error:
             pass
+
+
+def _make_private(path: Path) -> None:
+    """An empty file of mode 0600, where there is none; SQLite would leave the mode to the umask.
+
+    The file that SQLite reads is never opened here: closing any descriptor of a file lets go of every lock that the
+    process has on it (POSIX), those of SQLite's other connections too. Another process would then find itself alone,
+    and delete the WAL file that this one goes on writing to. See https://sqlite.org/howtocorrupt.html, section 2.2.
+    """
+    if path.exists():
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    except OSError:  # no links on this file system; the file is there only since nobody else has made it yet
+        if not path.exists():
+            os.replace(draft, path)
+            return
+    os.unlink(draft)
 
 
 class _Reader:
