@@ -32,6 +32,7 @@ class Alarm:
     task: asyncio.Task[Any] | None
     due: float
     cancels_before: int
+    alone: LoneAlarm | None = None
 
     def set(self, task: asyncio.Task[Any], due: float) -> None:
         """Begin an attempt."""
@@ -88,6 +89,10 @@ class AlarmQueue:
         self._pending.pop(alarm, None)
         if alarm.fired:
             alarm.settle()
+
+    def drop(self, alarm: Alarm) -> None:
+        """Stop watching; the attempt goes on."""
+        self._pending.pop(alarm, None)
 
     def _fire(self) -> None:
         self._ticking = False
@@ -161,6 +166,7 @@ class LoneAlarm:
         self._touched = now()
         self._held = held
         held[alarm] = True
+        alarm.alone = self
         self._handle = loop.call_later(self._end() - self._touched, self._ring)
 
     def touch(self) -> None:
@@ -169,10 +175,15 @@ class LoneAlarm:
 
     def disarm(self, alarm: Alarm) -> None:
         """Stop watching and take our cancel back, if there was one."""
-        self._handle.cancel()
-        self._held.pop(alarm, None)
+        self.stop()
+        alarm.alone = None
         if alarm.fired:
             alarm.settle()
+
+    def stop(self) -> None:
+        """Stop watching; the attempt goes on."""
+        self._handle.cancel()
+        self._held.pop(self._alarm, None)
 
     def _end(self) -> float:
         due = self._alarm.due

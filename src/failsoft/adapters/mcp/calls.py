@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from failsoft.adapters.mcp.link import Link
+    from failsoft.adapters.mcp.questions import Questions
     from failsoft.adapters.mcp.traffic import Waiter
     from failsoft.adapters.mcp.wire import Message
     from failsoft.core.context import CallContext
@@ -44,6 +45,8 @@ class ClientCall:
     Args:
         message: The request, as the client sent it.
         line: The same as bytes, with the line's end.
+        name: The tool's name.
+        questions: What the server asks of a person; stops the time of attempts.
         asks_progress: Whether progress is asked for where the client did not.
     """
 
@@ -56,13 +59,17 @@ class ClientCall:
         "line",
         "message",
         "name",
+        "questions",
         "remembers",
         "rpc_error",
         "tries",
     )
 
-    def __init__(self, message: Message, line: bytes, *, name: str, asks_progress: bool = False) -> None:
+    def __init__(
+        self, message: Message, line: bytes, *, name: str, questions: Questions, asks_progress: bool = False
+    ) -> None:
         self.message, self.line, self.asks_progress = message, line, asks_progress
+        self.questions = questions
         self.id = message["id"]
         self.name = name
         self.remembers = False
@@ -90,8 +97,9 @@ class ClientCall:
             waiter.touch = _toucher(live)
             link.traffic.tokens[token] = waiter
         try:
-            link.write(line, message)
-            answer = await waiter.future
+            with self.questions.attempt(live):
+                link.write(line, message)
+                answer = await waiter.future
         except asyncio.CancelledError:
             self._forsake(link, id, waiter, live)
             raise

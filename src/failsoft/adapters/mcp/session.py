@@ -22,6 +22,7 @@ from failsoft.adapters.mcp.calls import ClientCall, NotYet, body_for, current_cl
 from failsoft.adapters.mcp.catalogue import Catalogue
 from failsoft.adapters.mcp.effects import ServerOptions
 from failsoft.adapters.mcp.listing import list_tools, shown_tools
+from failsoft.adapters.mcp.questions import Questions
 from failsoft.core.errors import AgentError
 from failsoft.harness.batch import RESULT_OF
 
@@ -94,6 +95,7 @@ class Session:
         self.remember_s = remember_s
         self.calls: dict[Any, asyncio.Task[None]] = {}
         self._asked: dict[Any, Any] = {}
+        self.questions = Questions()
         self._late: dict[str, Message] = {}
         self._listing: asyncio.Lock = asyncio.Lock()
         self._listed_at = float("-inf")
@@ -139,6 +141,7 @@ class Session:
         if own is None:
             log.debug("the client answered what nobody asks any more: id %r", id)
             return
+        self.questions.closed(id)
         answer = {**message, "id": own}
         try:
             self.link.write(wire.encode(answer), answer)
@@ -183,7 +186,13 @@ class Session:
         if harness is None or name in self.catalogue.foreign:
             self._without_harness(message, line)
             return
-        call = ClientCall(message, line, name=name, asks_progress=self.catalogue.waits_idle(name))
+        call = ClientCall(
+            message,
+            line,
+            name=name,
+            questions=self.questions,
+            asks_progress=self.catalogue.waits_idle(name),
+        )
         current_client_call.set(call)
         try:
             result = await harness.call(name, message["params"].get("arguments"), **self._options(call))
@@ -301,6 +310,7 @@ class Session:
         if wire.is_id(id):
             own = wire.new_request_id()
             self._asked[own] = id
+            self.questions.opened(own, method)
             message = {**message, "id": own}
             self.client.send(wire.encode(message), message)
             return
@@ -315,6 +325,7 @@ class Session:
                 (own for own, theirs in self._asked.items() if theirs == params.get("requestId")), None
             )
             if asked is not None:
+                self.questions.closed(asked)
                 message = {**message, "params": {**params, "requestId": asked}}
                 self.client.send(wire.encode(message), message)
                 return
@@ -338,6 +349,7 @@ class Session:
                 )
             )
         self._asked.clear()
+        self.questions.clear()
         self.catalogue.stale = True
 
     def blocked(self, link: Link, blocked: bool) -> None:
