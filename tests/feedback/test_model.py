@@ -188,6 +188,15 @@ def test_a_failure_that_may_have_had_an_effect_never_offers_a_repetition(style, 
         assert "later" not in told
 
 
+def test_an_earlier_attempt_is_named_only_where_there_was_one():
+    """A first attempt that ends in "not found" after it may have acted is told as any other possible effect."""
+    error = make_error("not_found", "no such row", effect="possible")
+    first = json.loads(Feedback().render(error, attempts=1))["suggestion"]
+    second = json.loads(Feedback().render(error, attempts=2))["suggestion"]
+    assert first.startswith("It may have happened.")
+    assert second.startswith("An earlier attempt may have caused this.")
+
+
 def test_a_refusal_that_may_have_come_too_late_says_both():
     """A refusal out of a body that may have acted says that it may have happened, and that a person is needed."""
     view = json.loads(Feedback().render(make_error("permission_denied", "401", effect="possible")))

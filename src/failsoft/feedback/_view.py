@@ -66,7 +66,7 @@ def view_of(
         "message": _message(clean, language),
         "arguments": arguments,
         "problems": context.get("problems"),
-        "suggestion": _suggestion(clean, language, tool, style),
+        "suggestion": _suggestion(clean, language, tool, style, tried),
         "did_you_mean": _names(context.get("did_you_mean")),
         "available_tools": _names(context.get("available_tools")),
         "retry": retry_for(clean, tool),
@@ -87,9 +87,9 @@ def _message(clean: AgentError, language: Language) -> str:
     return f"{title}{message}" if language.title_first and message.isascii() else message
 
 
-def _suggestion(clean: AgentError, language: Language, tool: Any, style: str) -> str:
+def _suggestion(clean: AgentError, language: Language, tool: Any, style: str, attempts: int) -> str:
     context = clean.context
-    parts = [advice_for(clean, language, tool)]
+    parts = [advice_for(clean, language, tool, attempts)]
     # JSON has the effect as a key; in text it is said where the kind alone would leave a doubt.
     if (
         style == "text"

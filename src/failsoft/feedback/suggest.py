@@ -50,7 +50,7 @@ def retry_for(error: AgentError, tool: Any = None) -> Retry:
     return "after_fix" if error.owner is Owner.MODEL else "no"
 
 
-def advice_for(error: AgentError, language: Language, tool: Any = None) -> str:
+def advice_for(error: AgentError, language: Language, tool: Any = None, attempts: int = 1) -> str:
     """One or two sentences: what is known of the effect, and what can be done."""
     effect = effect_for(error, tool)
     own = _own_suggestion(error, language)
@@ -64,7 +64,7 @@ def advice_for(error: AgentError, language: Language, tool: Any = None) -> str:
     if effect is Effect.POSSIBLE:
         # What only a person can change stays worth saying: it never invites to repeat.
         refused = _lookup(error, language) if error.owner is Owner.HUMAN else None
-        return _join(language, language.effects[_possible(error, tool)], own or refused)
+        return _join(language, language.effects[_possible(error, tool, attempts)], own or refused)
     return own or _lookup(error, language)
 
 
@@ -75,12 +75,12 @@ def _own_suggestion(error: AgentError, language: Language) -> str | None:
     return error.suggestion
 
 
-def _possible(error: AgentError, tool: Any) -> str:
+def _possible(error: AgentError, tool: Any, attempts: int) -> str:
     if _declares(tool, "idempotent"):
         return "possible_repeatable"
     # "It exists already", said to a second attempt, may be the first attempt's doing.
     is_state = error.kind in (ErrorKind.CONFLICT, ErrorKind.NOT_FOUND)
-    return "possible_earlier" if is_state else "possible"
+    return "possible_earlier" if is_state and attempts > 1 else "possible"
 
 
 def title_of(kind: str, language: Language) -> str:
