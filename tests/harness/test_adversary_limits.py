@@ -90,7 +90,7 @@ def test_a_hanging_store_does_not_outlast_the_deadline(verb):
     assert ran == []
 
 
-@pytest.mark.parametrize("seconds", [0, 1e-9])
+@pytest.mark.parametrize("seconds", [0, 1e-9, -1, float("-inf")])
 async def test_a_deadline_that_is_over_runs_nothing_that_could_act(seconds):
     """No time left: an answer now, and a body that acts has not begun."""
     ran = []

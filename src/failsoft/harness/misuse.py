@@ -126,14 +126,14 @@ def occurrence_of(value: Any) -> int:
 
 
 def seconds_of(word: str, value: Any) -> float:
-    """A number of seconds from 0 on.
+    """A number of seconds; what is left of a deadline that is over, a number below 0, counts as 0.
 
     Raises:
-        UsageError: It is something else.
+        UsageError: It is no number.
     """
-    if isinstance(value, int | float) and value >= 0:
-        return value
-    raise UsageError(f"{word} is a number of seconds from 0 on, got {value!r}\n\nhint: {word}=3")
+    if isinstance(value, int | float) and value == value:
+        return max(0.0, value)
+    raise UsageError(f"{word} is a number of seconds, got {value!r}\n\nhint: {word}=3")
 
 
 def option_error(options: Mapping[str, Any], known: Iterable[str]) -> TypeError | None:
