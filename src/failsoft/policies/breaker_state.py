@@ -274,7 +274,7 @@ class BreakerState:
             return None
         if failed >= options.failure_rate * calls:
             return "failure_rate"
-        return "slow_rate" if slow and slow >= options.slow_rate * calls else None
+        return "slow_rate" if slow >= options.slow_rate * calls else None
 
     def _trip_for(self, opened: int, reason: str, now: float, luck: float) -> BreakerChange:
         options = self.site.options
@@ -340,8 +340,7 @@ class BreakerState:
             self._seen += 1
         self._bad = (self._bad << 1 | bad) & site.mask
         self._slow = (self._slow << 1 | slow) & site.mask
-        calm = not self._bad and not self._slow and self._seen == site.window
-        self._calm = self.generation if calm else _NEVER
+        self._calm = _NEVER
 
     def _counts(self, now: float) -> tuple[int, int, int]:
         return self._seen, self._bad.bit_count(), self._slow.bit_count()
@@ -357,8 +356,9 @@ class TimedBreakerState(BreakerState):
 
     def __init__(self, site: BreakerSite, key: str = "") -> None:
         super().__init__(site, key)
-        width_s = (site.options.window_s or 1.0) / _BUCKETS
-        self._window = BucketWindow(width_s=width_s, size=_BUCKETS, fields=3)
+        window_s = site.options.window_s
+        assert window_s is not None, "a breaker without window_s counts calls"
+        self._window = BucketWindow(width_s=window_s / _BUCKETS, size=_BUCKETS, fields=3)
 
     def success(self, permit: int, duration_s: float, now: float) -> bool:
         """The call succeeded; False when the permit was stale."""
