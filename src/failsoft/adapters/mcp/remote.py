@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx2
 
 from failsoft.adapters.mcp import wire
+from failsoft.adapters.mcp.carried import Refusal, carried
 from failsoft.adapters.mcp.events import Events
+from failsoft.adapters.mcp.headers import SESSION, VERSION, ToolHeaders, mirrored
 from failsoft.classify import classify_response
-from failsoft.core.errors import AgentError, NetworkError, Unavailable
-from failsoft.core.kinds import Effect
+from failsoft.core.errors import AgentError, NetworkError, PermissionDenied, Unavailable
+from failsoft.core.kinds import Effect, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +37,8 @@ _LEAVE_S: Final = 2.0
 _BEFORE_S: Final = 5.0
 _AGAIN_S: Final = 1.0
 _BASE: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-_SESSION, _VERSION, _METHOD, _NAME = "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name"
+_MOVED: Final = (307, 308)
+_MOST_MOVES: Final = 3
 _NOT_SENT: Final = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -50,10 +53,27 @@ class Remote:
     Args:
         url: Its endpoint.
         headers: Sent with each request, such as `Authorization`.
+        auth: Adds the authorization of a stored login.
+        passes_authorization: Whether the client's own authorization is handed on, and the server's refusal of it back.
     """
 
-    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
-        self.url, self._headers = url, dict(headers or {})
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        auth: httpx2.Auth | None = None,
+        passes_authorization: bool = False,
+    ) -> None:
+        self.url, self._headers, self._auth = url, dict(headers or {}), auth
+        self._passes_authorization = passes_authorization
+        self._authorization: str | None = None
+        self._newest = 0
+        self._tools = ToolHeaders()
+        self._modern: str | None = None
+        self._renewed = asyncio.Event()
+        self._moves = 0
+        self._has_said_so = False
         self._client: httpx2.AsyncClient | None = None
         self._receiver: Receiver | None = None
         self._session: str | None = None
@@ -68,7 +88,9 @@ class Remote:
         self._receiver = receiver
         # A server may think for as long as a call may take: the call's own time is the limit.
         limits = httpx2.Timeout(_CONNECT_S, read=None)
-        self._client = httpx2.AsyncClient(headers=self._headers, timeout=limits, follow_redirects=False)
+        self._client = httpx2.AsyncClient(
+            headers=self._headers, timeout=limits, follow_redirects=False, auth=self._auth
+        )
 
     # ---- sending ----
 
@@ -102,18 +124,26 @@ class Remote:
         return True
 
     def _headers_for(self, message: Message) -> dict[str, str]:
-        made = dict(_BASE)
+        made = {**_BASE, **self._handed_on()}
         if self._session is not None:
-            made[_SESSION] = self._session
+            made[SESSION] = self._session
         if wire.is_modern(message):
-            params = message["params"]
-            name = params.get("name") or params.get("uri")
-            made[_VERSION] = str(wire.meta_of(message)[wire.PROTOCOL_KEY])
-            made[_METHOD] = message["method"]
-            if isinstance(name, str) and name.isascii() and name.isprintable():
-                made[_NAME] = name
-        elif self._version is not None and message.get("method") != "initialize":
-            made[_VERSION] = self._version
+            # From the body that is sent: an argument that was repaired changes its header too.
+            made |= mirrored(message) | self._tools.mirrored(message)
+            self._modern = made[VERSION]
+        elif message.get("method") != "initialize" and (self._version or self._modern):
+            made[VERSION] = str(self._version or self._modern)
+        return made
+
+    def _handed_on(self) -> dict[str, str]:
+        """Of the client's own request what is meant for the server too."""
+        own = carried.get()
+        if own is not None and own.authorization is not None and own.number > self._newest:
+            self._authorization, self._newest = own.authorization, own.number
+            self._renewed.set()
+        made = {} if own is None else dict(own.headers)
+        if self._passes_authorization and self._authorization is not None:
+            made["authorization"] = self._authorization
         return made
 
     async def _post(self, line: bytes, message: Message, before: asyncio.Task[None] | None) -> None:
@@ -137,11 +167,14 @@ class Remote:
         assert self._client is not None
         request = self._client.stream("POST", self.url, content=line, headers=self._headers_for(message))
         async with request as answer:
+            if self._moved(answer):
+                await self._posted(line, message, id)
+                return
             if answer.status_code >= 300:
                 await self._refused(answer, message, id)
                 return
             if message.get("method") == "initialize":
-                self._session = answer.headers.get(_SESSION)
+                self._session = answer.headers.get(SESSION)
             if id is not None and answer.headers.get("content-type", "").startswith("text/event-stream"):
                 await self._hear(answer, message, id)
             elif id is not None and answer.status_code != 202:
@@ -152,6 +185,17 @@ class Remote:
                 )
         if message.get("method") == "notifications/initialized":
             self._listen()
+
+    def _moved(self, answer: httpx2.Response) -> bool:
+        """Whether the same server names another address, such as one with a slash at its end; used from then on."""
+        if answer.status_code not in _MOVED or answer.next_request is None:
+            return False
+        before, after = answer.request.url, answer.next_request.url
+        same = (before.scheme, before.netloc) == (after.scheme, after.netloc) and before != after
+        if same:
+            self.url = str(after)
+            self._moves += 1
+        return same and self._moves <= _MOST_MOVES
 
     async def _refused(self, answer: httpx2.Response, message: Message, id: Any) -> None:
         body = await answer.aread()
@@ -165,12 +209,38 @@ class Remote:
                 id, Unavailable(f"{gone}; nothing was done.", reason="session_lost", effect=Effect.NONE)
             )
             self._end(gone)
+        elif answer.status_code == 401 or (
+            answer.status_code == 403 and "www-authenticate" in answer.headers
+        ):
+            self._unauthorized(answer, body, id)
         elif isinstance(said, dict) and isinstance(said.get("error"), dict) and id is not None:
             self._take(wire.encode({"jsonrpc": "2.0", **said, "id": id}), message)
         else:
             text = body[:2000].decode("utf-8", "replace")
             error = classify_response(answer.status_code, dict(answer.headers), text, method="POST")
             self._fail(id, error or Unavailable(f"The server answered with HTTP {answer.status_code}."))
+
+    def _unauthorized(self, answer: httpx2.Response, body: bytes, id: Any) -> None:
+        """The server wants a login, or another: the client's to give, or a person's."""
+        own, sent = carried.get(), answer.request.headers.get("authorization")
+        if own is not None and self._passes_authorization:
+            own.refusal = Refusal(
+                status=answer.status_code,
+                challenge=", ".join(answer.headers.get_list("www-authenticate")),
+                body=body,
+                media_type=answer.headers.get("content-type", ""),
+            )
+        what = "the authorization that it was sent" if sent else "requests without an authorization"
+        error = PermissionDenied(
+            f"The server refuses {what} (HTTP {answer.status_code}); nothing was done.",
+            reason=f"http_{answer.status_code}",
+            owner=Owner.HUMAN,
+            suggestion="The person who set this server up has to log in to it, or to give it a token that is good.",
+        )
+        if not self._passes_authorization and not self._has_said_so:
+            self._has_said_so = True
+            log.warning("%s Log in by `failsoft mcp --login`, or give a token by --header.", error.message)
+        self._fail(id, error)
 
     # ---- hearing ----
 
@@ -214,6 +284,8 @@ class Remote:
         if request is not None and request.get("method") == "initialize" and answered is not None:
             result = message.get("result")
             self._version = result.get("protocolVersion") if isinstance(result, dict) else None
+        elif request is not None and request.get("method") == "tools/list" and wire.is_modern(request):
+            self._tools.learn(message)
         if self._receiver is not None and not self._ended:
             self._receiver.on_line(line)
         return answered
@@ -234,11 +306,16 @@ class Remote:
                 async with self._client.stream("GET", self.url, headers=headers) as answer:
                     if answer.status_code == 404 and self._session is not None:
                         self._end("its session is over")
-                    if answer.status_code >= 300:
+                    refused = answer.status_code == 401 and self._passes_authorization
+                    if answer.status_code >= 300 and not refused:
                         return
                     async for piece in answer.aiter_bytes():
-                        for data in events.feed(piece):
+                        for data in events.feed(piece) if not refused else ():
                             self._take(data, None)
+                if refused:
+                    self._renewed.clear()
+                    await self._renewed.wait()
+                    continue
             except httpx2.HTTPError as exc:
                 log.debug("the stream of %s broke: %r", self.url, exc)
             await asyncio.sleep(events.retry_s if events.retry_s is not None else _AGAIN_S)
@@ -277,7 +354,7 @@ class Remote:
         if self._session is not None:
             try:
                 async with asyncio.timeout(_LEAVE_S):
-                    await client.delete(self.url, headers={_SESSION: self._session})
+                    await client.delete(self.url, headers={SESSION: self._session})
             except (httpx2.HTTPError, TimeoutError) as exc:
                 log.debug("the session at %s was not ended in order: %r", self.url, exc)
         await client.aclose()
