@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.adapters.mcp.calls import NotYet
 from failsoft.adapters.mcp.effects import ServerOptions, effects_of
+from failsoft.adapters.mcp.mirrors import mirrored_params
 from failsoft.core.errors import UsageError
 from failsoft.core.events import EventName
 from failsoft.feedback import Feedback
@@ -25,6 +26,7 @@ from failsoft.tools import Tool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from failsoft.adapters.mcp.mirrors import Mirrored
     from failsoft.core.events import Event
     from failsoft.ledger.port import LedgerStore
     from failsoft.policies import BreakerStats
@@ -123,6 +125,7 @@ class Catalogue:
         self._old: list[Harness] = []
         self._shown_changed = shown_changed
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._mirrored: dict[str, tuple[Mirrored, ...]] = {}
 
     def take(self, definitions: Iterable[Any]) -> bool:
         """Use this whole list from now on; whether it differs from the one before."""
@@ -132,7 +135,7 @@ class Catalogue:
         self.stale = False
         if self.harness is not None and listed == self.definitions:
             return False
-        self.definitions = listed
+        self.definitions, self._mirrored = listed, {}
         tools = make_tools(listed.values(), self.options, self._body_of)
         self.foreign = set(listed) - {tool.name for tool in tools}
         if self._store == "auto":
@@ -181,6 +184,16 @@ class Catalogue:
         for warning in caught:
             log.info("%s: %s", self.scope, warning.message)
         return made
+
+    def mirrored(self, name: str) -> tuple[Mirrored, ...]:
+        """The arguments of a tool that headers repeat over HTTP; none where its schema says so wrongly."""
+        if name not in self._mirrored:
+            try:
+                self._mirrored[name] = mirrored_params(self.definitions.get(name, {}).get("inputSchema"))
+            except ValueError as exc:
+                log.warning("the headers of the tool %s are not checked: %s", name, exc)
+                self._mirrored[name] = ()
+        return self._mirrored[name]
 
     def waits_idle(self, name: str) -> bool:
         """Whether progress keeps a call of this tool alive, so that it is to be asked for."""

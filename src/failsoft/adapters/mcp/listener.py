@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from failsoft.adapters.mcp import wire
+from failsoft.adapters.mcp import inbound, mirrors, wire
 from failsoft.adapters.mcp.events import event
 from failsoft.adapters.mcp.port import Port
 from failsoft.core.errors import AgentError
@@ -40,6 +40,10 @@ log = logging.getLogger("failsoft.mcp")
 
 PATH: Final = "/mcp"
 _SESSION: Final = "mcp-session-id"
+_LAST_EVENT: Final = "last-event-id"
+# From this revision on clients understand an event without data.
+_PRIMED: Final = "2025-11-25"
+_RETRY_MS: Final = 500
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _MAX_SESSIONS: Final = 100
 _FORGOTTEN_S: Final = 3600.0
@@ -58,7 +62,7 @@ class Listener:
     def __init__(self, make_front: Callable[[ClientSide], Any], *, token: str | None) -> None:
         self._make_front, self._token = make_front, token
         self._ports: dict[str, Port] = {}
-        self._stateless: Port | None = None
+        self._stateless: dict[bool, Port] = {}
         self._starting = asyncio.Lock()
         self.app = Starlette(routes=[Route(PATH, self._serve, methods=["POST", "GET", "DELETE"])])
 
@@ -84,13 +88,21 @@ class Listener:
             return refusal
         if request.method == "POST":
             return await self._post(request)
+        if inbound.is_modern(None, request.headers):
+            return Response(status_code=405, headers={"allow": "POST"})
         port = self._ports.get(request.headers.get(_SESSION, ""))
         if port is None:
             return _error(404, wire.INVALID_REQUEST, "there is no such session")
         if request.method == "DELETE":
             await self._close(port)
             return Response(status_code=204)
-        return self._streamed(port.listen(), port)
+        last_id = request.headers.get(_LAST_EVENT)
+        if last_id is None:
+            return self._streamed(_Reading(port.listen(), port))
+        found = port.find(last_id)
+        if found is None:
+            return _error(404, wire.INVALID_REQUEST, "there is no such event any more")
+        return self._streamed(_Reading(found[0], port, after=found[1]))
 
     # ---- messages ----
 
@@ -101,31 +113,56 @@ class Listener:
             return _error(400, wire.PARSE_ERROR, "this is not JSON")
         if not isinstance(message, dict):
             return _error(400, wire.INVALID_REQUEST, "a message is an object")
+        modern = inbound.is_modern(message, request.headers)
+        is_request = isinstance(message.get("method"), str) and wire.is_id(message.get("id"))
+        if modern and not is_request:  # this revision knows nothing else that a client sends
+            return Response(status_code=202)
+        refusal = inbound.refusal(message, request.headers) if modern else None
+        if refusal is not None:
+            return _answer(refusal)
         try:
-            port = await self._port_for(request, message)
+            port = await self._port_for(request, message, modern=modern)
         except AgentError as exc:
             return _error(502, wire.INTERNAL_ERROR, str(exc))
         if port is None:
             return _error(404, wire.INVALID_REQUEST, "there is no such session")
-        if not isinstance(message.get("method"), str) or not wire.is_id(message.get("id")):
+        if not is_request:
             port.front.from_client(wire.encode(message).rstrip())
             return Response(status_code=202)
-        stream = port.request(message)
-        headers = {} if port.stateless else {_SESSION: port.id}
-        try:
-            first = await stream.next()
-        except asyncio.CancelledError:
-            port.abandon(stream)
-            raise
-        if stream.is_answer(first) and "text/event-stream" not in request.headers.get("accept", ""):
-            port.close(stream)
-            return Response(first.rstrip(), media_type="application/json", headers=headers)
-        return self._streamed(stream, port, first, headers)
+        refusal = await inbound.param_refusal(port.front, message, request.headers) if modern else None
+        if refusal is not None:
+            return _answer(refusal)
+        return await self._request(request, message, port, modern=modern)
 
-    async def _port_for(self, request: Request, message: Message) -> Port | None:
-        """The client's port; a new one for a handshake, a common one for requests that carry their version."""
+    async def _request(self, request: Request, message: Message, port: Port, *, modern: bool) -> Response:
+        """Hand a request on; its answer at once, or a stream where there is more to tell before it."""
+        accepts = "text/event-stream" in request.headers.get("accept", "")
+        primed = not modern and accepts and request.headers.get(mirrors.VERSION, "") >= _PRIMED
+        reading = _Reading(port.request(message), port, primed=primed)
+        if primed:
+            return self._streamed(reading)
+        try:
+            async with asyncio.timeout(_KEEP_ALIVE_S if accepts else None):
+                first = await reading.next()
+        except TimeoutError:
+            return self._streamed(reading)
+        except asyncio.CancelledError:
+            reading.end()
+            raise
+        if first is not None and reading.stream.is_over and (modern or not accepts):
+            reading.end()
+            return Response(
+                first.rstrip(),
+                reading.stream.status if modern else 200,
+                media_type="application/json",
+                headers=reading.headers,
+            )
+        return self._streamed(reading, first)
+
+    async def _port_for(self, request: Request, message: Message, *, modern: bool) -> Port | None:
+        """The client's port; a new one for a handshake, a common one for requests that need none."""
         id = request.headers.get(_SESSION)
-        if id is not None:
+        if id is not None and not modern:
             known = self._ports.get(id)
             if known is not None:
                 known.used_at = asyncio.get_running_loop().time()
@@ -136,9 +173,10 @@ class Listener:
             self._ports[port.id] = port
             return port
         async with self._starting:
-            if self._stateless is None:
-                self._stateless = await self._open(stateless=True)
-        return self._stateless
+            # A server takes its first request for the word on which revision is spoken: one for each kind.
+            if modern not in self._stateless:
+                self._stateless[modern] = await self._open(stateless=True)
+        return self._stateless[modern]
 
     async def _open(self, *, stateless: bool) -> Port:
         port = Port(secrets.token_urlsafe(24), stateless=stateless)
@@ -150,30 +188,30 @@ class Listener:
             raise
         return port
 
-    def _streamed(
-        self, stream: Stream, port: Port, first: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> StreamingResponse:
+    def _streamed(self, reading: _Reading, first: bytes | None = None) -> StreamingResponse:
         async def body() -> AsyncIterator[bytes]:
-            ended = first is not None and stream.is_answer(first)
+            line = first
             try:
-                if first is not None:
-                    yield event(first)
-                while not ended:
+                if reading.primed:
+                    yield reading.priming()
+                while True:
+                    if line is not None:
+                        yield reading.event(line)
+                        if reading.stream.is_over:
+                            return
                     try:
                         async with asyncio.timeout(_KEEP_ALIVE_S):
-                            line = await stream.next()
+                            line = await reading.next()
                     except TimeoutError:
+                        line = None
                         yield b": still here\n\n"
                         continue
-                    ended = stream.is_answer(line)
-                    yield event(line)
+                    if line is None:
+                        return
             finally:
-                if ended:
-                    port.close(stream)
-                else:
-                    port.abandon(stream)
+                reading.end()
 
-        return StreamingResponse(body(), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(body(), media_type="text/event-stream", headers=reading.headers)
 
     # ---- ending ----
 
@@ -192,9 +230,58 @@ class Listener:
 
     async def aclose(self) -> None:
         """End all sessions and their servers."""
-        ports = [*self._ports.values(), *([] if self._stateless is None else [self._stateless])]
-        self._ports, self._stateless = {}, None
+        ports = [*self._ports.values(), *self._stateless.values()]
+        self._ports, self._stateless = {}, {}
         await asyncio.gather(*(port.front.aclose() for port in ports), return_exceptions=True)
+
+
+class _Reading:
+    """One response that reads a stream: from the request itself, or from where a client comes back to it.
+
+    Args:
+        stream: What is read.
+        port: Whose it is.
+        after: How many messages the client has seen; None for all that nobody has read.
+        primed: Whether the client is told at once where to come back to.
+    """
+
+    def __init__(self, stream: Stream, port: Port, *, after: int | None = None, primed: bool = False) -> None:
+        self.stream, self.primed, self._port = stream, primed, port
+        self._reader = stream.read(after)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of the response."""
+        return {} if self._port.stateless else {_SESSION: self._port.id}
+
+    async def next(self) -> bytes | None:
+        """The next message; None at the end."""
+        return await self.stream.next(self._reader, keep=not self._port.stateless)
+
+    def event(self, line: bytes) -> bytes:
+        """A message with its place, where a client can come back to it."""
+        if self._port.stateless:
+            return event(line)
+        return self._place() + event(line)
+
+    def priming(self) -> bytes:
+        """An event that says nothing but where the stream begins, and when to come back."""
+        return self._place() + b"retry: %d\ndata: \n\n" % _RETRY_MS
+
+    def _place(self) -> bytes:
+        return b"id: %d-%d\n" % (self.stream.number, self.stream.sent)
+
+    def end(self) -> None:
+        """The response has ended, or its client has left."""
+        self.stream.leave(self._reader)
+        if self.stream.is_over:
+            self._port.close(self.stream)
+        else:
+            self._port.abandon(self.stream)
+
+
+def _answer(message: Message) -> JSONResponse:
+    return JSONResponse(message, status_code=inbound.status_of(message))
 
 
 def _error(status: int, code: int, text: str, headers: dict[str, str] | None = None) -> JSONResponse:

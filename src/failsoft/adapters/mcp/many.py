@@ -24,6 +24,7 @@ from failsoft.core.errors import AgentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from failsoft.adapters.mcp.mirrors import Mirrored
     from failsoft.adapters.mcp.session import ClientSide, Session
     from failsoft.adapters.mcp.wire import Message
 
@@ -163,6 +164,13 @@ class Many:
         if name not in self._owners[method]:
             await self._list(method, like)
         return self._owners[method].get(name)
+
+    async def mirrored_params(self, message: Message) -> tuple[Mirrored, ...]:
+        """The arguments of a call that headers repeat over HTTP."""
+        owner = await self._owner(message["method"], message["params"], message)
+        if owner is None:
+            return ()
+        return await self.sessions[owner[0]].mirrored_params({**message, "params": owner[1]})
 
     def _hand_on(self, owner: tuple[str, Message], message: Message) -> None:
         name, params = owner

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from failsoft.adapters.mcp.link import Link
+    from failsoft.adapters.mcp.mirrors import Mirrored
     from failsoft.adapters.mcp.wire import Message
     from failsoft.core.results import ToolResult
     from failsoft.ledger.port import LedgerStore
@@ -279,6 +280,13 @@ class Session:
             self._listed_at = asyncio.get_running_loop().time()
             self.catalogue.take(tools)
 
+    async def mirrored_params(self, message: Message) -> tuple[Mirrored, ...]:
+        """The arguments of a call that headers repeat over HTTP."""
+        name = str(wire.tool_name(message))
+        if self.catalogue.stale or name not in self.catalogue.definitions:
+            await self._list(message)
+        return self.catalogue.mirrored(name)
+
     def _hear_list(self, message: Message, request: Message) -> Message:
         """Take note of a list on its way to the client; the message to send."""
         result = message.get("result")
@@ -368,7 +376,7 @@ class Session:
     async def drain(self, wait_s: float) -> None:
         """Let what is under way end by itself."""
         until = asyncio.get_running_loop().time() + wait_s
-        while (self.calls or self.link.traffic.passing) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+        while (self.calls or self.link.traffic.is_asked) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
     async def aclose(self) -> None:

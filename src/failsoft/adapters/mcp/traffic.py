@@ -31,12 +31,14 @@ LOOKS: Final = frozenset(
         "resources/read",
         "resources/templates/list",
         "server/discover",
+        "subscriptions/listen",
         "tools/list",
     }
 )
 """Requests that change nothing, and may be sent to a server that was started again."""
 
 _MAX_LATE: Final = 1000
+_LISTEN: Final = "subscriptions/listen"
 
 
 class Waiter:
@@ -64,6 +66,11 @@ class Traffic:
         self.passing: dict[Any, tuple[bytes, Message]] = {}
         self.tokens: dict[Any, Waiter] = {}
         self.late: dict[Any, Callable[[Message], object] | None] = {}
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a client waits for an answer; who listens waits for none."""
+        return any(request["method"] != _LISTEN for _, request in self.passing.values())
 
     def expect(self, id: Any) -> Waiter:
         """Have the answer to `id` kept for whoever waits, and not passed on."""
