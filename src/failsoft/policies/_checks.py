@@ -62,7 +62,7 @@ def factor(where: str, value: object) -> float:
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint that names the close words, or all of them."""
     known = sorted(known)
-    close = difflib.get_close_matches(word, known, n=3)
+    close = difflib.get_close_matches(word, known)
     if close:
         return "did you mean " + " or ".join(repr(name) for name in close) + "?"
     return "known: " + ", ".join(known)
@@ -78,7 +78,7 @@ def kind_word(where: str, kind: object) -> str:
         raise refuse(where, "kinds of errors as words", kind, "such as 'timeout' or ErrorKind.TIMEOUT")
     word = str(kind)
     known = [known.value for known in ErrorKind]
-    if word not in known and (close := difflib.get_close_matches(word.lower(), known, n=1, cutoff=_SLIP)):
+    if word not in known and (close := difflib.get_close_matches(word.lower(), known, cutoff=_SLIP)):
         hint = (
             f"did you mean {close[0]!r}? A kind of your own needs a name that is not so near to a known one"
         )

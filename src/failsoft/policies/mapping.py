@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from failsoft.core.errors import UsageError
 from failsoft.policies._checks import nearest, refuse
@@ -47,9 +47,9 @@ def policy_from(values: Mapping[str, Any], where: str = "failsoft.toml") -> Poli
         if name not in PARTS:
             raise UsageError(f"{where}: there is no policy {name!r}\n\nhint: {nearest(str(name), PARTS)}")
         try:
-            made = _record(name, value) if isinstance(value, Mapping) else None if value is False else value
+            made = _record(name, value) if isinstance(value, Mapping) else value
             # Made here and once more below, so that an error names the part that it is about.
-            parts[name] = getattr(Policy(**cast("Any", {name: made})), name)
+            parts[name] = getattr(Policy(**{name: made}), name)
         except UsageError as exc:
             raise UsageError(f"{where}: {name}: {exc}") from exc
     return Policy(**parts, source=where)
