@@ -9,31 +9,15 @@ from failsoft.core.errors import UsageError
 from failsoft.policies import (
     Breaker,
     Bulkhead,
-    EffectivePolicy,
     Fallback,
-    Policy,
     Rate,
     Retry,
     Timeout,
     presets,
     resolve,
 )
-from failsoft.policies.stack import ToolFacts, check, check_all, describe, nesting
-
-READS = Annotations(read_only=True)
-PAYS = Annotations(destructive=True)
-PUTS = Annotations(idempotent=True)
-PLAIN = Annotations()
-
-
-def tool(name: str = "t", annotations: Annotations = READS, streams: bool = False) -> ToolFacts:
-    """Facts of a tool."""
-    return ToolFacts(name=name, annotations=annotations, streams=streams)
-
-
-def policy(annotations: Annotations = READS, **parts: Any) -> EffectivePolicy:
-    """What holds for a tool with these parts."""
-    return resolve(tool=Policy(**parts), standing=annotations.standing)
+from failsoft.policies.stack import check, check_all, describe, nesting
+from tests.policies.stacks import PAYS, PLAIN, PUTS, READS, policy, tool
 
 
 def test_the_nesting_is_the_designs() -> None:

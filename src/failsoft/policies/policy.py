@@ -120,7 +120,8 @@ def _coerce(name: str, value: Any, record: type, make: Callable[[Any], Any] | No
     if make is None or value is True or not plain:
         also = f", {short}" if short else ""
         off = "" if name in _NEEDED else ", None (off)"
-        raise refuse(f"Policy.{name}", f"a {record.__name__}{also}{off} or UNSET", value)
+        article = "an" if record.__name__[0] in "IO" else "a"
+        raise refuse(f"Policy.{name}", f"{article} {record.__name__}{also}{off} or UNSET", value)
     return make(value)
 
 
