@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.adapters.mcp.calls import NotYet
 from failsoft.adapters.mcp.effects import ServerOptions, effects_of
-from failsoft.adapters.mcp.mirrors import mirrored_params
+from failsoft.adapters.mcp.headers import ToolHeaders
 from failsoft.core.errors import UsageError
 from failsoft.core.events import EventName
 from failsoft.feedback import Feedback
@@ -26,7 +26,6 @@ from failsoft.tools import Tool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from failsoft.adapters.mcp.mirrors import Mirrored
     from failsoft.core.events import Event
     from failsoft.ledger.port import LedgerStore
     from failsoft.policies import BreakerStats
@@ -125,7 +124,7 @@ class Catalogue:
         self._old: list[Harness] = []
         self._shown_changed = shown_changed
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._mirrored: dict[str, tuple[Mirrored, ...]] = {}
+        self.headers = ToolHeaders()
 
     def take(self, definitions: Iterable[Any]) -> bool:
         """Use this whole list from now on; whether it differs from the one before."""
@@ -135,7 +134,8 @@ class Catalogue:
         self.stale = False
         if self.harness is not None and listed == self.definitions:
             return False
-        self.definitions, self._mirrored = listed, {}
+        self.definitions, self.headers = listed, ToolHeaders()
+        self.headers.learn({"result": {"tools": list(listed.values())}})
         tools = make_tools(listed.values(), self.options, self._body_of)
         self.foreign = set(listed) - {tool.name for tool in tools}
         if self._store == "auto":
@@ -184,16 +184,6 @@ class Catalogue:
         for warning in caught:
             log.info("%s: %s", self.scope, warning.message)
         return made
-
-    def mirrored(self, name: str) -> tuple[Mirrored, ...]:
-        """The arguments of a tool that headers repeat over HTTP; none where its schema says so wrongly."""
-        if name not in self._mirrored:
-            try:
-                self._mirrored[name] = mirrored_params(self.definitions.get(name, {}).get("inputSchema"))
-            except ValueError as exc:
-                log.warning("the headers of the tool %s are not checked: %s", name, exc)
-                self._mirrored[name] = ()
-        return self._mirrored[name]
 
     def waits_idle(self, name: str) -> bool:
         """Whether progress keeps a call of this tool alive, so that it is to be asked for."""

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from failsoft.adapters.mcp import mirrors, wire
+from failsoft.adapters.mcp import wire
+from failsoft.adapters.mcp.headers import HEADER_MISMATCH, VERSION, ToolHeaders, mismatch
 from failsoft.adapters.mcp.served import HANDSHAKES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from starlette.datastructures import Headers
 
     from failsoft.adapters.mcp.wire import Message
 
 __all__ = ["is_modern", "param_refusal", "refusal", "status_of"]
 
+_NO_TOOLS: Final = ToolHeaders()
+_PARAM: Final = "mcp-param-"
 _CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 _STATUS: Final = {
     wire.PARSE_ERROR: 400,
     wire.INVALID_REQUEST: 400,
     wire.INVALID_PARAMS: 400,
-    mirrors.HEADER_MISMATCH: 400,
+    HEADER_MISMATCH: 400,
     -32021: 400,  # a capability that the client has not
     -32022: 400,  # a version that the server has not
     wire.METHOD_NOT_FOUND: 404,
@@ -34,7 +35,7 @@ _STATUS: Final = {
 
 def is_modern(message: Any, headers: Headers) -> bool:
     """Whether a body or its header speaks of a revision without a handshake."""
-    version = headers.get(mirrors.VERSION)
+    version = headers.get(VERSION)
     if version is not None and version not in HANDSHAKES:
         return True
     return isinstance(message, dict) and wire.is_modern(message)
@@ -53,8 +54,7 @@ def refusal(message: Message, headers: Headers) -> Message | None:
     missing = [key for key in (wire.PROTOCOL_KEY, _CAPABILITIES_KEY) if key not in meta]
     if missing:
         return wire.failure(id, wire.INVALID_PARAMS, f"params._meta has no {' and no '.join(missing)}")
-    wrong = _twice(headers, (mirrors.VERSION, mirrors.METHOD, mirrors.NAME))
-    wrong = wrong or mirrors.mismatch(message, headers)
+    wrong = mismatch(message, headers.items(), _NO_TOOLS)
     if wrong is not None:
         return _mismatched(id, wrong)
     if message["method"] == "initialize":
@@ -67,24 +67,15 @@ async def param_refusal(front: Any, message: Message, headers: Headers) -> Messa
     params = message.get("params")
     if message["method"] != "tools/call" or not isinstance(params, dict) or not wire.tool_name(message):
         return None
-    arguments = params.get("arguments")
-    if not arguments and not any(name.startswith(mirrors.PARAM) for name in headers):
+    if not params.get("arguments") and not any(name.startswith(_PARAM) for name in headers):
         return None
-    known = getattr(front, "mirrored_params", None)  # a harness's own tools have none
+    known = getattr(front, "tool_headers", None)  # a harness's own tools have none
     if known is None:
         return None
-    mirrored = await known(message)
-    wrong = _twice(headers, [each.header for each in mirrored])
-    wrong = wrong or mirrors.param_mismatch(mirrored, arguments, headers)
+    own, tools = await known(message)
+    wrong = tools.mismatch(own, headers)
     return None if wrong is None else _mismatched(message["id"], wrong)
 
 
-def _twice(headers: Headers, names: Iterable[str]) -> str | None:
-    """Which of these headers comes twice: those in between might read the other one."""
-    return next((name for name in names if len(headers.getlist(name)) > 1), None)
-
-
 def _mismatched(id: Any, header: str) -> Message:
-    return wire.failure(
-        id, mirrors.HEADER_MISMATCH, f"the header {header} is not what the request itself says"
-    )
+    return wire.failure(id, HEADER_MISMATCH, f"the header {header} is not what the request itself says")

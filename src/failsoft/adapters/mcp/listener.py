@@ -20,8 +20,9 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from failsoft.adapters.mcp import inbound, mirrors, wire
+from failsoft.adapters.mcp import inbound, wire
 from failsoft.adapters.mcp.events import event
+from failsoft.adapters.mcp.headers import VERSION
 from failsoft.adapters.mcp.port import Port
 from failsoft.core.errors import AgentError
 
@@ -137,7 +138,7 @@ class Listener:
     async def _request(self, request: Request, message: Message, port: Port, *, modern: bool) -> Response:
         """Hand a request on; its answer at once, or a stream where there is more to tell before it."""
         accepts = "text/event-stream" in request.headers.get("accept", "")
-        primed = not modern and accepts and request.headers.get(mirrors.VERSION, "") >= _PRIMED
+        primed = not modern and accepts and request.headers.get(VERSION, "") >= _PRIMED
         reading = _Reading(port.request(message), port, primed=primed)
         if primed:
             return self._streamed(reading)

@@ -18,13 +18,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from failsoft.adapters.mcp import wire
+from failsoft.adapters.mcp.headers import ToolHeaders
 from failsoft.adapters.mcp.merging import merged_discovery, merged_handshake
 from failsoft.core.errors import AgentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from failsoft.adapters.mcp.mirrors import Mirrored
     from failsoft.adapters.mcp.session import ClientSide, Session
     from failsoft.adapters.mcp.wire import Message
 
@@ -165,12 +165,12 @@ class Many:
             await self._list(method, like)
         return self._owners[method].get(name)
 
-    async def mirrored_params(self, message: Message) -> tuple[Mirrored, ...]:
-        """The arguments of a call that headers repeat over HTTP."""
+    async def tool_headers(self, message: Message) -> tuple[Message, ToolHeaders]:
+        """A call as its server knows it, and which arguments of that server's tools have headers over HTTP."""
         owner = await self._owner(message["method"], message["params"], message)
         if owner is None:
-            return ()
-        return await self.sessions[owner[0]].mirrored_params({**message, "params": owner[1]})
+            return message, ToolHeaders()
+        return await self.sessions[owner[0]].tool_headers({**message, "params": owner[1]})
 
     def _hand_on(self, owner: tuple[str, Message], message: Message) -> None:
         name, params = owner

@@ -29,8 +29,8 @@ from failsoft.harness.batch import RESULT_OF
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from failsoft.adapters.mcp.headers import ToolHeaders
     from failsoft.adapters.mcp.link import Link
-    from failsoft.adapters.mcp.mirrors import Mirrored
     from failsoft.adapters.mcp.wire import Message
     from failsoft.core.results import ToolResult
     from failsoft.ledger.port import LedgerStore
@@ -280,12 +280,11 @@ class Session:
             self._listed_at = asyncio.get_running_loop().time()
             self.catalogue.take(tools)
 
-    async def mirrored_params(self, message: Message) -> tuple[Mirrored, ...]:
-        """The arguments of a call that headers repeat over HTTP."""
-        name = str(wire.tool_name(message))
-        if self.catalogue.stale or name not in self.catalogue.definitions:
+    async def tool_headers(self, message: Message) -> tuple[Message, ToolHeaders]:
+        """A call as the server knows it, and which arguments of its tools have headers over HTTP."""
+        if self.catalogue.stale or wire.tool_name(message) not in self.catalogue.definitions:
             await self._list(message)
-        return self.catalogue.mirrored(name)
+        return message, self.catalogue.headers
 
     def _hear_list(self, message: Message, request: Message) -> Message:
         """Take note of a list on its way to the client; the message to send."""
