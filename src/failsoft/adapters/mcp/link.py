@@ -66,6 +66,9 @@ class Link:
         restarts: How often it may be started again.
         start_s: Seconds that a server has for its handshake when it is started again.
         hang_s: Seconds after which a server that answers nothing, not even a ping, is killed.
+
+    Attributes:
+        interrupted: Told of requests whose stream the server has closed, to go on with them on the next.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Link:
         self.introduction = Introduction()
         self.starts = 0
         self.why = ""
+        self.interrupted: Callable[[Any], object] | None = None
         self._connect = connect
         self._budget = RestartState(restarts)
         self._transport: Transport | None = None
@@ -384,6 +388,10 @@ class _Ear:
 
     def on_failure(self, id: Any, error: AgentError) -> None:
         self._link.failed(self._transport, id, error)
+
+    def on_interrupted(self, id: Any) -> None:
+        if self._link.interrupted is not None:
+            self._link.interrupted(id)
 
     def on_blocked(self, blocked: bool) -> None:
         self._link.owner.blocked(self._link, blocked)

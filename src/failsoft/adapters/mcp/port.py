@@ -12,19 +12,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import deque
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from failsoft.adapters.mcp import wire
 from failsoft.adapters.mcp.inbound import status_of
+from failsoft.adapters.mcp.transport import about
 
 if TYPE_CHECKING:
     from failsoft.adapters.mcp.wire import Message
 
-__all__ = ["Port", "Stream", "about"]
-
-about: ContextVar[Any] = ContextVar("failsoft_mcp_about", default=None)
-"""The id of the request on whose stream a server says what is being handed on now."""
+__all__ = ["Port", "Stream"]
 
 _MAX_WAITING: Final = 1000
 _MAX_LEFT: Final = 20

@@ -18,6 +18,7 @@ from failsoft.adapters.mcp import wire
 from failsoft.adapters.mcp.carried import Refusal, carried
 from failsoft.adapters.mcp.events import Events
 from failsoft.adapters.mcp.headers import SESSION, VERSION, ToolHeaders, mirrored
+from failsoft.adapters.mcp.transport import about
 from failsoft.classify import classify_response
 from failsoft.core.errors import AgentError, NetworkError, PermissionDenied, Unavailable
 from failsoft.core.kinds import Effect, Owner
@@ -36,6 +37,7 @@ _CONNECT_S: Final = 10.0
 _LEAVE_S: Final = 2.0
 _BEFORE_S: Final = 5.0
 _AGAIN_S: Final = 1.0
+_TRIES: Final = 3
 _BASE: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 _MOVED: Final = (307, 308)
 _MOST_MOVES: Final = 3
@@ -249,17 +251,21 @@ class Remote:
         events = Events()
         if await self._stream(answer, events, message, id):
             return
-        if events.last_id is None:
-            self._fail(id, NetworkError("The server's stream ended before its answer.", reason="stream_cut"))
-            return
-        await asyncio.sleep(events.retry_s if events.retry_s is not None else _AGAIN_S)
-        assert self._client is not None
-        headers = {**self._headers_for(message), "last-event-id": events.last_id}
-        async with self._client.stream("GET", self.url, headers=headers) as rest:
-            if rest.status_code >= 300 or not await self._stream(rest, events, message, id):
-                self._fail(
-                    id, NetworkError("The server's stream ended before its answer.", reason="stream_cut")
-                )
+        failures = 0
+        while events.last_id is not None and failures < _TRIES and self._client is not None:
+            if self._receiver is not None:
+                self._receiver.on_interrupted(id)
+            await asyncio.sleep(events.retry_s if events.retry_s is not None else _AGAIN_S)
+            before, failures = events.last_id, failures + 1
+            headers = {**self._headers_for(message), "last-event-id": before}
+            try:
+                async with self._client.stream("GET", self.url, headers=headers) as rest:
+                    if rest.status_code < 300 and await self._stream(rest, events, message, id):
+                        return
+            except httpx2.HTTPError as exc:
+                log.debug("the stream of a request could not be taken up: %r", exc)
+            failures = failures if events.last_id == before else 0
+        self._fail(id, NetworkError("The server's stream ended before its answer.", reason="stream_cut"))
 
     async def _stream(self, answer: httpx2.Response, events: Events, message: Message, id: Any) -> bool:
         """Whether the answer was among the events."""
@@ -287,7 +293,9 @@ class Remote:
         elif request is not None and request.get("method") == "tools/list" and wire.is_modern(request):
             self._tools.learn(message)
         if self._receiver is not None and not self._ended:
+            told = about.set(None if request is None else request.get("id"))
             self._receiver.on_line(line)
+            about.reset(told)
         return answered
 
     def _listen(self) -> None:

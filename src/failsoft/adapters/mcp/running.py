@@ -49,7 +49,7 @@ def make_session(
             spec.name, spec.connect, owner, restarts=spec.restarts, start_s=spec.start_s, hang_s=spec.hang_s
         )
 
-    return Session(
+    session = Session(
         link,
         client,
         options=spec.options,
@@ -58,6 +58,8 @@ def make_session(
         config=config,
         remember_s=spec.remember_s,
     )
+    session.link.interrupted = getattr(client, "interrupt", None)  # pipes have no streams to close
+    return session
 
 
 def make_front(

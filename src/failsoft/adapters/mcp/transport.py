@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from failsoft.adapters.mcp.wire import Message
     from failsoft.core.errors import AgentError
 
-__all__ = ["Receiver", "Transport"]
+__all__ = ["Receiver", "Transport", "about"]
+
+about: ContextVar[Any] = ContextVar("failsoft_mcp_about", default=None)
+"""The id of the request on whose stream a server says what is being handed on now; None where that cannot be told."""
 
 
 class Receiver(Protocol):
@@ -24,6 +28,10 @@ class Receiver(Protocol):
 
     def on_failure(self, id: Any, error: AgentError) -> None:
         """One request will not be answered; the connection lives."""
+        ...
+
+    def on_interrupted(self, id: Any) -> None:
+        """The server has closed the stream of a request before its answer, and goes on with it on the next."""
         ...
 
     def on_blocked(self, blocked: bool) -> None:
