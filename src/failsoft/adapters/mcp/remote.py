@@ -17,7 +17,7 @@ import httpx2
 from failsoft.adapters.mcp import wire
 from failsoft.adapters.mcp.carried import Refusal, carried
 from failsoft.adapters.mcp.events import Events
-from failsoft.adapters.mcp.headers import SESSION, VERSION, ToolHeaders, mirrored
+from failsoft.adapters.mcp.headers import SESSION, VERSION, ToolHeaders, annotated, mirrored
 from failsoft.adapters.mcp.transport import about
 from failsoft.classify import classify_response
 from failsoft.core.errors import AgentError, NetworkError, PermissionDenied, Unavailable
@@ -292,6 +292,7 @@ class Remote:
             self._version = result.get("protocolVersion") if isinstance(result, dict) else None
         elif request is not None and request.get("method") == "tools/list" and wire.is_modern(request):
             self._tools.learn(message)
+            line = _usable(message, line)
         if self._receiver is not None and not self._ended:
             told = about.set(None if request is None else request.get("id"))
             self._receiver.on_line(line)
@@ -366,3 +367,20 @@ class Remote:
             except (httpx2.HTTPError, TimeoutError) as exc:
                 log.debug("the session at %s was not ended in order: %r", self.url, exc)
         await client.aclose()
+
+
+def _usable(answer: Any, line: bytes) -> bytes:
+    """A list of tools without those whose headers break the rules: a client over HTTP must not use them."""
+    result = answer.get("result")
+    tools = result.get("tools") if isinstance(result, dict) else None
+    kept = [each for each in tools if _has_good_headers(each)] if isinstance(tools, list) else tools
+    return line if kept == tools else wire.encode({**answer, "result": {**result, "tools": kept}}).rstrip()
+
+
+def _has_good_headers(tool: Any) -> bool:
+    try:
+        annotated(tool.get("inputSchema") if isinstance(tool, dict) else None)
+    except ValueError as exc:
+        log.warning("the tool %s is left out: %s", tool.get("name"), exc)
+        return False
+    return True
