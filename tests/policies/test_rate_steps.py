@@ -92,6 +92,15 @@ def test_a_turn_that_is_due_exactly_at_the_end_of_the_wait_is_taken() -> None:
     assert state.reserve(100.0, 0.0) == Reservation(wait_s=0.0, turn=4), "an old turn is never told as a debt"
 
 
+def test_reserving_spends_the_burst_first() -> None:
+    """The burst goes at once, then one turn an interval; each that comes too late is counted as refused."""
+    state = Rate(3, 6).start()
+    turns = [state.reserve(0.0, 4.0) for _ in range(7)]
+    assert [turn and turn.wait_s for turn in turns] == [0.0, 0.0, 0.0, 2.0, 4.0, None, None]
+    assert (state.stats(0.0).admitted, state.stats(0.0).refused) == (5, 2)
+    assert state.next_in(0.0) == 6.0
+
+
 def test_a_turn_given_back_is_the_next_ones() -> None:
     """The count and the time go back together; a turn that was given back twice, or is not the last, stays spent."""
     state = Rate(1, 1).start()
