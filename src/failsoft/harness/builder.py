@@ -6,6 +6,7 @@ import os
 import random
 import typing
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,10 @@ from failsoft.core.clock import SystemClock
 from failsoft.core.errors import AgentError, UsageError
 from failsoft.feedback import Feedback, Redactor
 from failsoft.harness import virtual
-from failsoft.harness.builtins import REPEAT_CALL, builtin_tools
+from failsoft.harness.builtins import BUILTIN_NAMES, REPEAT_CALL, builtin_tools
 from failsoft.harness.drain import drained, drained_async, may_stream, whole_async
 from failsoft.harness.gates import Gates
+from failsoft.harness.hearing import hear_of
 from failsoft.harness.misuse import policies_of, policy_of, tools_of
 from failsoft.harness.plan import Plan
 from failsoft.harness.recorder import recorder_for
@@ -50,7 +52,24 @@ if TYPE_CHECKING:
     from failsoft.policies import EffectivePolicy
     from failsoft.tools import Tool
 
-__all__ = ["HarnessWarning", "build", "default_store_file", "default_store_url"]
+__all__ = ["HarnessWarning", "Recipe", "build", "default_store_file", "default_store_url", "equip"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What holds for tools, whichever there are: what a harness was told, kept for tools that change.
+
+    Args:
+        policy: For all tools.
+        by_tool: For single ones.
+        settings: The same from a file.
+        builtins: Whether the built-in tools were wanted.
+    """
+
+    policy: Policy
+    by_tool: Mapping[str, Policy]
+    settings: Settings
+    builtins: bool
 
 
 class HarnessWarning(UserWarning):
@@ -109,21 +128,48 @@ def build(
         builtins=builtins,
     )
     shared.own_sinks = tuple(sinks)
-    with_builtins = builtins and any(_can_come_into_doubt(tool) for tool in own)
-    shared.registry = Registry([*own, *(builtin_tools(shared) if with_builtins else ())])
-    shared.builtins = with_builtins
+    shared.stop_listening = hear_of(shared)
+    shared.recipe = Recipe(policy=policy, by_tool=by_tool, settings=settings, builtins=builtins)
     general = policy.over(settings.policy).over(DEFAULTS)
     budget = general.retry_budget
     shared.run_budget = budget if isinstance(budget, RetryBudget) else None
     runners = Runners(name)
-    effective = _effective(shared.registry, own, policy, by_tool, settings)
-    for tool in shared.registry:
-        shared.plans[tool.name] = _plan(shared, tool, effective[tool.name], runners)
+    equip(shared, own, runners)
     notes = virtual.notes(shared.plans.values()) if is_virtual else []
     for note in (*notes, undeclared_hint(own), *_misspelt(own, settings)):
         if note:
             warnings.warn(note, HarnessWarning, stacklevel=3)
     return shared, runners
+
+
+def equip(shared: Shared, own: Registry, runners: Runners) -> list[Plan]:
+    """Give a harness its tools, each made ready; those that it has already keep their state.
+
+    Returns:
+        The plans that are new.
+
+    Raises:
+        UsageError: As `build`; then nothing has changed.
+    """
+    recipe, known = shared.recipe, shared.plans
+    with_builtins = recipe.builtins and any(_can_come_into_doubt(tool) for tool in own)
+    given = [plan.tool for name, plan in known.items() if name in BUILTIN_NAMES]
+    registry = Registry([*own, *((given or builtin_tools(shared)) if with_builtins else ())])
+    # A tool that was named at build may be gone by now.
+    by_tool = {name: one for name, one in recipe.by_tool.items() if name in registry or not known}
+    effective = _effective(registry, own, recipe.policy, by_tool, recipe.settings)
+    plans, fresh = dict[str, Plan](), list[Plan]()
+    for tool in registry:
+        plan = known.get(tool.name)
+        if plan is None or plan.tool is not tool:
+            plan = _plan(shared, tool, effective[tool.name], runners, with_builtins=with_builtins)
+            fresh.append(plan)
+        plans[tool.name] = plan
+    # In this order a call of another thread finds a plan for every tool that it finds.
+    shared.plans = {**known, **plans}
+    shared.registry, shared.builtins = registry, with_builtins
+    shared.plans = plans
+    return fresh
 
 
 def _can_come_into_doubt(tool: Tool[..., Any]) -> bool:
@@ -186,7 +232,9 @@ def _effective(
     return {name: effective for name, (effective, _) in checked.items()}
 
 
-def _plan(shared: Shared, tool: Tool[..., Any], policy: EffectivePolicy, runners: Runners) -> Plan:
+def _plan(
+    shared: Shared, tool: Tool[..., Any], policy: EffectivePolicy, runners: Runners, *, with_builtins: bool
+) -> Plan:
     """One tool made ready: states of its policies, where its body runs, how its results are checked."""
     plan = Plan(tool, policy, shared.clock)
     plan.passing = shared.passing
@@ -211,7 +259,7 @@ def _plan(shared: Shared, tool: Tool[..., Any], policy: EffectivePolicy, runners
         plan.gates, plan.waits = Gates(rate, bulkhead), True
     if policy.fallback is not None and policy.fallback.remembers:
         plan.last_good = policy.fallback.start()
-    if tool.name == REPEAT_CALL and shared.builtins:
+    if tool.name == REPEAT_CALL and with_builtins:
         plan.redirects, plan.plain = True, False
     plan.runner = runners.runner_for(tool, policy)
     if policy.isolation.mode == "process":

@@ -103,7 +103,8 @@ def _at_work(shared: Shared) -> dict[Alarm, bool]:
 
     Nothing is written down for it when a call begins: who runs is armed, and who is not armed says so himself.
     """
-    found = dict.fromkeys((alarm for plan in shared.plans.values() for alarm in plan.alarms.armed()), True)
+    plans = (*shared.plans.values(), *shared.retired)
+    found = dict.fromkeys((alarm for plan in plans for alarm in plan.alarms.armed()), True)
     return {**found, **dict(shared.held)}
 
 

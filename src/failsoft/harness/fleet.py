@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from failsoft.policies import BreakerChange, BulkheadState, RateState
     from failsoft.stores.fleet import FleetStore
 
-__all__ = ["join_fleet"]
+__all__ = ["join_fleet", "join_plan"]
 
 
 def join_fleet(shared: Shared, fleet: str | FleetStore) -> FleetLink:
@@ -50,12 +50,13 @@ def join_fleet(shared: Shared, fleet: str | FleetStore) -> FleetLink:
     )
     link.start()
     for plan in shared.plans.values():
-        _join(plan, link)
+        join_plan(plan, link)
     weakref.finalize(shared, link.abandon).atexit = False
     return link
 
 
-def _join(plan: Plan, link: FleetLink) -> None:
+def join_plan(plan: Plan, link: FleetLink) -> None:
+    """Share the breaker and the rate of one tool."""
     site = (
         plan.breakers.site
         if plan.breakers is not None

@@ -15,9 +15,9 @@ from failsoft.harness.ending import end, grace_of
 from failsoft.harness.executor import execute
 from failsoft.harness.listing import tool_list
 from failsoft.harness.live import LiveCall
-from failsoft.harness.looking import Looking
 from failsoft.harness.misuse import calls_of, name_of, option_error, run_id_of, seconds_of
 from failsoft.harness.options import CallOptions, apply_options
+from failsoft.harness.renewing import Renewing
 from failsoft.harness.report import failure_result
 from failsoft.harness.run import Run
 from failsoft.harness.sync_door import run_sync
@@ -51,11 +51,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Harness(Looking):
+class Harness(Renewing):
     """Runs tools for a model: every call gets one result, and nothing that hurts happens twice.
 
     Args:
-        tools: `Tool`s or plain functions.
+        tools: `Tool`s or plain functions; see `refresh_tools` for those that may change.
         policy: What holds for all tools, on top of the defaults.
         policies: What holds for single tools, by name, on top of what they say themselves. Each policy, and `policy`,
             may be plain data as in a file: `{"retry": 2}`.
@@ -124,6 +124,8 @@ class Harness(Looking):
             name=name,
             config=config,
         )
+        self._source = tools
+        self._watches = watch_loop
         if watch_loop:
             watch.prepare(self._shared)
         self._fleet: FleetLink | None = None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from failsoft.core.results import Content, ToolResult
     from failsoft.feedback import Feedback, Redactor
     from failsoft.harness.alarms import Held
+    from failsoft.harness.builder import Recipe
     from failsoft.harness.claim import Claim
     from failsoft.harness.plan import Plan
     from failsoft.harness.recorder import Recorder
@@ -69,7 +70,10 @@ class Shared:
         self.approve, self.passthrough, self.builtins = approve, passthrough, builtins
         self.recorder = recorder
         self.registry: Registry
+        self.recipe: Recipe
         self.plans: dict[str, Plan] = {}
+        # Plans of tools that have changed or gone, whose calls may still be under way.
+        self.retired: list[Plan] = []
         self.flights: dict[str, Claim] = {}
         self.zombies = Zombies()
         # Memory answers without waiting, so its answers need no time limit of 5 µs.
@@ -82,6 +86,7 @@ class Shared:
         self.raised: tuple[type[BaseException], ...] = (*passthrough, UsageError)
         self.passing: tuple[type[BaseException], ...] = (ledger.KnownAnswer, *passthrough)
         self.run_budget: RetryBudget | None = None
+        self.stop_listening: Callable[[], None] = lambda: None
         self._logged: set[object] = set()
 
     def new_run_budget(self) -> RetryBudgetState | None:
@@ -98,7 +103,13 @@ class Shared:
         """Tell the sinks what happened to a tool, outside of any call."""
         self._emit(name, tool_name, None, data)
 
-    def _emit(self, name: EventName, tool_name: str, call: LiveCall | None, data: dict[str, Any]) -> None:
+    def tell_store(self, name: EventName, **data: Any) -> None:
+        """Tell the sinks of the store; from any thread."""
+        self._emit(name, None, None, data)
+
+    def _emit(
+        self, name: EventName, tool_name: str | None, call: LiveCall | None, data: dict[str, Any]
+    ) -> None:
         if not self.events.wants(LEVELS[name]):
             return
         told = {key: value for key, value in data.items() if value is not None}
