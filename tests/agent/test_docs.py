@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from failsoft.harness.builder import HarnessWarning
 from failsoft.harness.harness import Harness
+from failsoft.testing.clients import ScriptedClient
 from failsoft.tools import tool
 from tests.agent.providers import provider
 from tests.agent.servers.base import Line
+from tests.cli.model_server import model
 from tests.cli.test_docs import _BLOCK, _compare, _session, _typed
-from tests.cli.test_run import model
 
 DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 
@@ -102,3 +106,18 @@ def test_the_session_on_the_page_about_waiting_runs_is_what_is_printed(tmp_path,
                     _compare(_typed(command, tmp_path), expected, {})
                     ran += 1
     assert ran == 2
+
+
+@pytest.mark.process
+async def test_the_page_about_mcp_servers_runs(tmp_path, monkeypatch):
+    """Its function answers with the help of a real server."""
+    monkeypatch.setenv("TOY_EFFECTS", str(tmp_path / "effects"))
+    server = Path(__file__).parents[1] / "adapters" / "mcp" / "toy_server.py"
+    space: dict = {}
+    exec(python_of("use-mcp-tools"), space)
+    client = ScriptedClient([[("look", {"n": 4})]], then="Four.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HarnessWarning)
+        monkeypatch.chdir(tmp_path)
+        assert await space["answer"](client, f"{sys.executable} -u {server}", "How many?") == "Four."
+    assert "look 4" in str(client.requests[1].messages)

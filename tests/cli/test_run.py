@@ -6,52 +6,16 @@ import os
 import pty
 import subprocess
 import sys
-import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from failsoft.stores import open_store
 from tests.agent.servers.base import Fault, Line
-from tests.agent.servers.chat_completions import ChatServer
-from tests.agent.servers.messages_api import MessagesServer
-from tests.agent.servers.responses_api import ResponsesServer
+from tests.cli.model_server import APIS, model
 
 HERE = Path(__file__).parent
-APIS = {
-    "anthropic": (MessagesServer, ""),
-    "openai": (ChatServer, "/v1"),
-    "responses": (ResponsesServer, "/v1"),
-}
-
-
-@contextmanager
-def model(script, api="anthropic", **options):
-    """A model's server in a thread of its own; gives its URL. Nothing it was sent was malformed."""
-    made, loop = threading.Event(), asyncio.new_event_loop()
-    kind, path = APIS[api]
-    found = {}
-
-    async def serve():
-        async with kind(script, **options) as server:
-            found["server"], found["end"] = server, asyncio.Event()
-            made.set()
-            await found["end"].wait()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
-    thread.start()
-    assert made.wait(10)
-    try:
-        yield found["server"].origin + path
-    finally:
-        loop.call_soon_threadsafe(found["end"].set)
-        thread.join(10)
-        loop.close()
-    assert found["server"].refused == []
-
-
 PRICE = Line(text="Let me see.", calls=(("price", {"item": "nail", "count": 2}),))
 SAFE = Line(calls=(("open_safe", {}),))
 DONE = Line(text="It costs 10.")
@@ -180,10 +144,11 @@ def test_misuse_ends_with_2(cli, capsys, monkeypatch, arguments, says):
 
 def test_a_password_in_an_option_is_not_printed_again():
     """The command to go on leaves it out."""
-    from failsoft.cli.run import _command
+    from failsoft.cli.run_parts import command_to_go_on
 
     url = "postgresql://ann:hunter2secret@db.example/failsoft"
-    assert "hunter2secret" not in _command("r1", (), None, None, "anthropic", (), (), url)
+    told = command_to_go_on("r1", tools=("shop",), mcp=(f"server --db {url}",), model=None, store=url)
+    assert told == "failsoft run --resume r1 --tools shop --mcp MCP-AS-BEFORE --store STORE-AS-BEFORE"
 
 
 @pytest.mark.process

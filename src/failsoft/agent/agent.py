@@ -308,12 +308,13 @@ class Agent:
         roles: Sequence[str] = (),
     ) -> Task:
         classifier = _shared(self.harness, "classifier") or Classifier()
-        tools = {tool.name: tool for tool in getattr(self.harness, "tools", ())}
         watch = Watch(
             self.limits,
             now=self.clock.monotonic,
-            polls=lambda name: name in tools and bool(getattr(tools[name], "poll", False)),
-            tool_names=lambda: list(tools),
+            polls=lambda name: any(
+                tool.name == name and getattr(tool, "poll", False) for tool in self._tools()
+            ),
+            tool_names=lambda: [tool.name for tool in self._tools()],
         )
         asker = Asker(
             client=self.client,
@@ -346,6 +347,11 @@ class Agent:
             transcript=transcript,
         )
         return task
+
+    def _tools(self) -> Sequence[Tool[..., Any]]:
+        """The harness's tools as they are now."""
+        found: Sequence[Tool[..., Any]] = getattr(self.harness, "tools", ())
+        return found
 
     def __repr__(self) -> str:
         return f"Agent({self.client!r}, {self.harness!r})"

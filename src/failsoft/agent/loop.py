@@ -136,6 +136,7 @@ async def _next_turn(task: Task) -> ModelTurn:
         Stop: No turn, time or tokens are left, or the model cannot be asked.
     """
     _check_budgets(task)
+    await task.renew_tools()
     task.transcript.compact(task.limits.error_chars_per_run)
     request = task.request()
     _check_conversation(task, problems(request.dialect, request.messages))

@@ -141,8 +141,16 @@ class Task:
             render=self.render,
         )
 
+    async def renew_tools(self) -> None:
+        """Take over tools that have changed, such as those of an MCP server: before a turn, never within one."""
+        renew = getattr(self.harness, "refresh_tools", None)
+        if renew is not None and await renew():
+            self.tools.clear()
+
     def render(self, dialect: str, tool_dialect: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Messages and tools in their dialects. The tool list is made once: prompt caches live on it."""
+        """Messages and tools in their dialects. The list of tools is made once, and again where tools have changed:
+        prompt caches live on it.
+        """
         tools = self.tools.get(tool_dialect)
         if tools is None:
             tools = self.tools[tool_dialect] = self.harness.schemas(tool_dialect)

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from failsoft.core.errors import UsageError
 from failsoft.harness.builder import HarnessWarning
 from failsoft.harness.harness import Harness
 from failsoft.tools import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["build_harness", "load_harness", "load_tools"]
 
@@ -106,7 +109,7 @@ def load_harness(target: str, *, store: str = "auto") -> Harness:
     return build_harness(load_tools(target), store=store)
 
 
-def build_harness(tools: list[Tool[..., Any]], *, store: str = "auto") -> Harness:
+def build_harness(tools: Iterable[Tool[..., Any]], *, store: str = "auto") -> Harness:
     """A harness; what it warns of is a note for the reader, not a line of this file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HarnessWarning)

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import sys
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, fields
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from failsoft.agent import Agent, Answer, AnthropicClient, Limits, OpenAIClient, StoreRuns
-from failsoft.cli.loading import build_harness, load_harness, load_tools
+from failsoft.agent import Agent
 from failsoft.cli.output import clean, json_option, note, plain, print_json
 from failsoft.cli.run_console import ask, question_lines, step_line
+from failsoft.cli.run_parts import (
+    DEFAULT_MODEL,
+    answer_of,
+    client_of,
+    command_to_go_on,
+    harness_maker,
+    limits_of,
+    runs_beside,
+    servers_of,
+)
 from failsoft.cli.stored import store_option
 from failsoft.core.context import new_id
 from failsoft.core.errors import UsageError
 from failsoft.harness.builder import default_store_file
-from failsoft.harness.builtins import BUILTIN_NAMES
 from failsoft.harness.interrupts import graceful
-from failsoft.stores import open_store
-from failsoft.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Callable
 
-    from failsoft.agent import Outcome
+    from failsoft.adapters.mcp import McpTools
+    from failsoft.adapters.mcp.config import ServerSpec
+    from failsoft.agent import Answer, Limits, Outcome
     from failsoft.agent.runs import RunStore
     from failsoft.harness.harness import Harness
 
 __all__ = ["command"]
 
-_DEFAULT_MODEL = "claude-sonnet-5-5"
 _FINISHED, _WAITING, _INTERRUPTED = "finished", "escalated", "interrupted"
 
 
@@ -41,7 +47,8 @@ _FINISHED, _WAITING, _INTERRUPTED = "finished", "escalated", "interrupted"
 class _Job:
     question: str
     client: Any
-    harness: Harness
+    make_harness: Callable[[McpTools | None], Harness]
+    servers: tuple[ServerSpec, ...]
     store_url: str
     limits: Limits
     roles: tuple[str, ...]
@@ -62,10 +69,31 @@ class _Job:
     help="A module with tools, or a harness or tool in it; can be given more than once.",
 )
 @click.option(
+    "--mcp",
+    "commands",
+    multiple=True,
+    metavar="CMD",
+    help="The command line of an MCP server whose tools are used too; can be given more than once.",
+)
+@click.option(
+    "--mcp-url",
+    "urls",
+    multiple=True,
+    metavar="URL",
+    help="The same for a server behind a URL; can be given more than once.",
+)
+@click.option(
+    "--mcp-config",
+    "configs",
+    multiple=True,
+    metavar="FILE",
+    help="The servers of an mcp.json, with what is said of them there; can be given more than once.",
+)
+@click.option(
     "--model",
     envvar="FAILSOFT_MODEL",
     show_envvar=True,
-    help=f"The model's name. Default: {_DEFAULT_MODEL} for the Messages API.",
+    help=f"The model's name. Default: {DEFAULT_MODEL} for the Messages API.",
 )
 @click.option(
     "--base-url",
@@ -105,6 +133,9 @@ class _Job:
 def command(
     question: str,
     targets: tuple[str, ...],
+    commands: tuple[str, ...],
+    urls: tuple[str, ...],
+    configs: tuple[str, ...],
     model: str | None,
     base_url: str | None,
     api: str,
@@ -134,22 +165,43 @@ def command(
     run_id = resume or new_run or new_id("run")
     job = _Job(
         question=text,
-        client=_client(api, model, base_url),
-        harness=_harness(targets, url),
+        client=client_of(api, model, base_url),
+        make_harness=harness_maker(targets, url),
+        servers=servers_of(commands, urls, configs),
         store_url=url,
-        limits=_limits(limits),
+        limits=limits_of(limits),
         roles=roles,
         run_id=run_id,
         is_resumed=resume is not None,
-        answer=_answer(answer, approve, give_up),
-        go_on=_command(run_id, targets, model, base_url, api, limits, roles, store_url),
+        answer=answer_of(answer, approve, give_up),
+        go_on=command_to_go_on(
+            run_id,
+            tools=targets,
+            mcp=commands,
+            mcp_url=urls,
+            mcp_config=configs,
+            model=model,
+            base_url=base_url,
+            store=store_url,
+            api=None if api == "anthropic" else api,
+            limits=limits,
+            role=roles,
+        ),
         as_json=as_json,
     )
     return asyncio.run(_run(job))
 
 
 async def _run(job: _Job) -> int:
-    async with job.harness, graceful(job.harness), _runs(job) as runs:
+    async with AsyncExitStack() as stack:
+        tools = None
+        if job.servers:
+            from failsoft.adapters.mcp import mcp_tools  # runs without servers do not load it
+
+            tools = await stack.enter_async_context(mcp_tools(*job.servers))
+        harness = await stack.enter_async_context(job.make_harness(tools))
+        await stack.enter_async_context(graceful(harness))
+        runs = await stack.enter_async_context(runs_beside(harness, job.store_url))
         known = await runs.load_run(job.run_id) if job.answer is None else None
         if known is not None and not job.is_resumed:
             raise UsageError(f"there is a run {job.run_id!r} already\n\nhint: --resume {job.run_id}")
@@ -158,28 +210,32 @@ async def _run(job: _Job) -> int:
             note(f"the run {job.run_id} is finished")
             _print(job, {"run_id": job.run_id, "stop_reason": _FINISHED, "text": known["text"]})
             return 0
-        on_escalate = ask if sys.stdin.isatty() else lambda _: None
-        agent = Agent(job.client, job.harness, limits=job.limits, runs=runs, on_escalate=on_escalate)
-        if job.is_resumed:
-            stream = agent.stream_resumed(job.run_id, answer=job.answer, roles=job.roles)
-        else:
-            note(f"run {job.run_id}")
-            stream = agent.stream(job.question, run=job.run_id, roles=job.roles)
-        try:
-            async with stream:
-                async for event in stream:
-                    line = step_line(event)
-                    if line:
-                        note(line)
-                outcome = stream.outcome
-        except asyncio.CancelledError:
-            note(f"interrupted; go on with: {job.go_on}")
-            raise
-        finally:
-            close = getattr(job.client, "aclose", None)
-            if close is not None:
-                await close()
-        return _end(job, outcome)
+        return _end(job, await _driven(job, harness, runs))
+
+
+async def _driven(job: _Job, harness: Harness, runs: RunStore) -> Outcome:
+    """The run to its end; its steps go to stderr."""
+    on_escalate = ask if sys.stdin.isatty() else lambda _: None
+    agent = Agent(job.client, harness, limits=job.limits, runs=runs, on_escalate=on_escalate)
+    if job.is_resumed:
+        stream = agent.stream_resumed(job.run_id, answer=job.answer, roles=job.roles)
+    else:
+        note(f"run {job.run_id}")
+        stream = agent.stream(job.question, run=job.run_id, roles=job.roles)
+    try:
+        async with stream:
+            async for event in stream:
+                line = step_line(event)
+                if line:
+                    note(line)
+            return stream.outcome
+    except asyncio.CancelledError:
+        note(f"interrupted; go on with: {job.go_on}")
+        raise
+    finally:
+        close = getattr(job.client, "aclose", None)
+        if close is not None:
+            await close()
 
 
 def _end(job: _Job, outcome: Outcome) -> int:
@@ -240,86 +296,3 @@ def _as_data(job: _Job, outcome: Outcome) -> dict[str, Any]:
             "go_on": job.go_on,
         },
     }
-
-
-# ---- from options to parts ----
-
-
-@asynccontextmanager
-async def _runs(job: _Job) -> AsyncIterator[RunStore]:
-    """Where runs are kept: in the harness's store, or beside it where that one is gone with the process."""
-    own: Any = job.harness.store
-    if hasattr(own, "hold_run") and not isinstance(own, MemoryStore):
-        yield StoreRuns(own)
-        return
-    store = open_store(job.store_url)
-    try:
-        yield StoreRuns(store)
-    finally:
-        await store.close()
-
-
-def _client(api: str, model: str | None, base_url: str | None) -> Any:
-    if api == "anthropic":
-        return AnthropicClient(model or _DEFAULT_MODEL, base_url=base_url)
-    if model is None:
-        raise UsageError(f"--api {api} needs --model\n\nhint: --model NAME, or $FAILSOFT_MODEL")
-    return OpenAIClient(model, api="chat" if api == "openai" else "responses", base_url=base_url)
-
-
-def _harness(targets: tuple[str, ...], url: str) -> Harness:
-    if len(targets) == 1:
-        return load_harness(targets[0], store=url)
-    found = {
-        tool.name: tool for target in targets for tool in load_tools(target) if tool.name not in BUILTIN_NAMES
-    }
-    return build_harness(list(found.values()), store=url)
-
-
-def _limits(given: tuple[str, ...]) -> Limits:
-    names = {field.name for field in fields(Limits)}
-    values: dict[str, Any] = {}
-    for one in given:
-        name, _, value = one.partition("=")
-        if name not in names:
-            raise UsageError(
-                f"there is no limit {name!r}\n\nhint: the limits are: {', '.join(sorted(names))}"
-            )
-        try:
-            values[name] = float(value) if name == "wall_s" else int(value)
-        except ValueError as exc:
-            raise UsageError(f"--limits {name}= wants a number, got {value!r}") from exc
-    return Limits(**values)
-
-
-def _answer(text: str | None, approve: str | None, give_up: bool) -> Answer | None:
-    if approve is not None:
-        return Answer.approve("" if approve == "any" else approve)
-    if give_up:
-        return Answer.give_up()
-    return None if text is None else Answer.guide(text)
-
-
-def _command(
-    run_id: str,
-    targets: tuple[str, ...],
-    model: str | None,
-    base_url: str | None,
-    api: str,
-    limits: tuple[str, ...],
-    roles: tuple[str, ...],
-    store_url: str | None,
-) -> str:
-    """The command that goes on with the run, from the same folder."""
-    words = ["failsoft", "run", "--resume", run_id]
-    for target in targets:
-        words += ["--tools", target]
-    for option, value in (("--model", model), ("--base-url", base_url), ("--store", store_url)):
-        if value is not None:
-            # A password in a URL is not repeated on a screen.
-            words += [option, value if clean(value) == value else f"{option[2:].upper()}-AS-BEFORE"]
-    words += ["--api", api] if api != "anthropic" else []
-    for option, values in (("--limits", limits), ("--role", roles)):
-        for one in values:
-            words += [option, one]
-    return shlex.join(words)
