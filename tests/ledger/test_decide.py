@@ -91,3 +91,15 @@ def test_doubt_ids_are_known_before_there_is_a_doubt() -> None:
     """They follow from the token and do not give it away."""
     assert doubt_id_of("t") == doubt_id_of("t") != doubt_id_of("u")
     assert "secret" not in doubt_id_of("secret")
+
+
+def test_a_key_from_the_future_is_not_taken_for_fresh() -> None:
+    """A clock that was put back does not make an idempotency key live longer than the outside world remembers it."""
+    intent = replace(INTENT, idempotency_key="new", key_ttl_s=100)
+    for made_at, is_good in ((NOW - 99, True), (NOW - 100, False), (NOW + 59, True), (NOW + 61, False)):
+        doubt = replace(DOUBT, idempotency_key="old", key_made_at=made_at)
+        verdict = decide(Found(doubts=(doubt,)), intent, NOW)
+        assert isinstance(verdict, Go if is_good else InDoubt), made_at
+        failed = replace(RECORD, state=ClaimState.FAILED, idempotency_key="old", key_made_at=made_at)
+        verdict = decide(Found(record=failed), intent, NOW)
+        assert verdict.idempotency_key == ("old" if is_good else "new"), made_at

@@ -18,7 +18,8 @@ from failsoft.ledger.records import Settlement
 from failsoft.ledger.states import ClaimState
 from failsoft.stores import open_store
 from failsoft.stores.schema import SCHEMA_VERSION, STEPS, migrate
-from failsoft.stores.sqlite import _TYPES, SQLiteStore
+from failsoft.stores.sqlite import SQLiteStore
+from failsoft.stores.sqlite_connection import TYPES
 from failsoft.testing.store_suite import make_intent
 
 SUCCEEDED = Settlement(state=ClaimState.SUCCEEDED, result="1")
@@ -83,9 +84,9 @@ async def test_a_newer_store_is_refused(tmp_path: Path) -> None:
 def test_every_released_schema_is_brought_forward(version: int) -> None:
     """From each version to the present one, once."""
     db = sqlite3.connect(":memory:")
-    migrate(db, _TYPES, upto=version)
-    assert migrate(db, _TYPES) == version
-    assert migrate(db, _TYPES) == SCHEMA_VERSION == len(STEPS)
+    migrate(db, TYPES, upto=version)
+    assert migrate(db, TYPES) == version
+    assert migrate(db, TYPES) == SCHEMA_VERSION == len(STEPS)
     db.close()
 
 
@@ -287,7 +288,7 @@ async def test_the_file_is_private_where_links_are_not_to_be_had(
     def refuse(*_: object) -> None:
         raise PermissionError("no links here")
 
-    monkeypatch.setattr("failsoft.stores.sqlite.os.link", refuse)
+    monkeypatch.setattr("failsoft.stores.sqlite_file.os.link", refuse)
     store = SQLiteStore(tmp_path / "failsoft.db")
     await store.begin(make_intent())
     await store.close()

@@ -13,6 +13,7 @@ from failsoft.cli.output import json_option, moment, plain, print_json, print_ta
 from failsoft.cli.runs import MOST_CALLS, run_data, took
 from failsoft.cli.stored import store_option, with_store
 from failsoft.core.errors import NotFound
+from failsoft.core.events import EventName
 from failsoft.stores.journal import Journal
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _LAST = "last"
+_TROUBLES = (EventName.STORE_TROUBLE, EventName.STORE_RECOVERED)
 _MOST_CHARS = 200
 
 
@@ -49,9 +51,11 @@ def command(run_id: str, with_events: bool, store_url: str | None, as_json: bool
             "calls": [_call_data(call, attempts[call.id]) for call in calls],
             "doubts": [doubt_data(doubt) for doubt in doubts],
         }
+        events = await journal.events(run.id, limit=MOST_CALLS)
+        told = [event_data(place, event) for place, event in events]
+        data["troubles"] = [event for event in told if event["name"] in _TROUBLES]
         if with_events:
-            events = await journal.events(run.id, limit=MOST_CALLS)
-            data["events"] = [event_data(place, event) for place, event in events]
+            data["events"] = told
         return data
 
     data = with_store(store_url, work)
@@ -105,6 +109,10 @@ def _print(data: dict[str, Any]) -> None:
     print_table(("call", "tool", "end", "why", "attempts", "took"), rows)
     for doubt in data["doubts"]:
         click.echo(f"\n{doubt['id']}: {plain(doubt['tool'])} {plain(doubt['arguments'])}: {doubt['state']}")
+    for event in data["troubles"]:
+        click.echo(
+            f"\nstore: {plain(event['data'].get('what', ''))} ({moment(event['at'])}, {plain(event['call_id'])})"
+        )
     for event in data.get("events", ()):
         rest = {key: event[key] for key in ("tool", "call_id", "attempt") if event[key]} | event["data"]
         click.echo(f"{moment(event['at'])} {event['name']} {plain(rest)}")

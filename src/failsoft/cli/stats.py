@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from failsoft.cli.argument_stats import FieldStats, argument_stats
-from failsoft.cli.output import json_option, note, print_json, print_table
+from failsoft.cli.output import json_option, moment, note, plain, print_json, print_table
 from failsoft.cli.runs import MOST_CALLS
 from failsoft.cli.stored import since_option, store_option, with_store
 from failsoft.stores.journal import Journal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from failsoft.core.events import Event
     from failsoft.ledger.entries import ToolCounts
     from failsoft.stores.engine import EngineStore
 
-__all__ = ["command"]
+__all__ = ["command", "store_lines"]
 
 
 @click.command("stats")
@@ -31,10 +35,14 @@ def command(arguments: bool, since: float, store_url: str | None, as_json: bool)
     if arguments:
         return _arguments(since, store_url, as_json)
 
-    async def work(store: EngineStore) -> list[ToolCounts]:
-        return await Journal(store).counts(since=since)
+    async def work(store: EngineStore) -> tuple[list[ToolCounts], list[Event]]:
+        journal = Journal(store)
+        return await journal.counts(since=since), await journal.troubles(since=since)
 
-    data = [_count_data(counts) for counts in with_store(store_url, work)]
+    counted, troubles = with_store(store_url, work)
+    data = [_count_data(counts) for counts in counted]
+    for line in store_lines(troubles):
+        note(line)
     if as_json:
         print_json(data)
     elif not data:
@@ -53,6 +61,20 @@ def command(arguments: bool, since: float, store_url: str | None, as_json: bool)
         ]
         print_table(("tool", "calls", "failed", "share", "attempts", "kinds"), rows)
     return 0
+
+
+def store_lines(troubles: Iterable[Event]) -> list[str]:
+    """What the store itself went through, one line for each kind of trouble and of its end."""
+    last: dict[tuple[str, str], Event] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for event in troubles:
+        kind = (str(event.name), str(event.data.get("what", "")))
+        last[kind] = event
+        counts[kind] += int(event.data.get("count") or 1)
+    return [
+        f"{name}: {plain(what)} ({count}), last at {moment(last[name, what].at)}"
+        for (name, what), count in counts.items()
+    ]
 
 
 def _arguments(since: float, store_url: str | None, as_json: bool) -> int:

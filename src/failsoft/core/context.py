@@ -6,6 +6,7 @@ One object serves as all three, because a call's whole budget of overhead is a f
 from __future__ import annotations
 
 import itertools
+import os
 import secrets
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,16 @@ current_call: ContextVar[CallContext | None] = ContextVar("failsoft_call", defau
 
 _process = secrets.token_hex(4)
 _numbers = itertools.count(1)
+
+
+def _after_fork() -> None:
+    """Two processes that made the same ids would take each other's runs for their own."""
+    global _process
+    _process = secrets.token_hex(4)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def new_id(prefix: str) -> str:

@@ -30,7 +30,7 @@ def grace_of(shared: Shared) -> float:
 
 
 async def end(shared: Shared, runners: Runners, fleet: FleetLink | None) -> None:
-    """End the calls, then pools, watchers and sinks, then the store.
+    """End the calls, then pools, watchers and the store, then the sinks, which may hear of what it could not write.
 
     Raises:
         asyncio.CancelledError: The caller's; it ends the grace, not the settling.
@@ -56,8 +56,9 @@ async def _let_go(shared: Shared, runners: Runners, fleet: FleetLink | None, gra
         await fleet.aclose()
     if shared.recorder is not None:
         await shared.recorder.journal.close()
-    await shared.close_sinks()
     try:
         await shared.store.close()
     except AgentError as exc:
         log.warning("the store could not be closed in order: %s", exc)
+    shared.stop_listening()
+    await shared.close_sinks()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from failsoft.stores.connection import StoreStats
+from failsoft.stores.engine import EngineStore
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -41,6 +44,7 @@ class HarnessStats:
         zombies: Bodies that outlived their time-out and still run.
         in_flight: Claimed calls that are at work in this harness.
         loop_blocked: How often each tool blocked the event loop.
+        store: What its store could not write; a store that harnesses share counts for all of them.
     """
 
     name: str
@@ -48,6 +52,7 @@ class HarnessStats:
     zombies: int
     in_flight: int
     loop_blocked: Mapping[str, int] = field(default_factory=dict)
+    store: StoreStats = field(default_factory=StoreStats)
 
 
 def stats_of(shared: Shared) -> HarnessStats:
@@ -76,4 +81,5 @@ def stats_of(shared: Shared) -> HarnessStats:
         zombies=len(shared.zombies),
         in_flight=len(shared.flights),
         loop_blocked=dict(shared.blocked),
+        store=shared.store.stats() if isinstance(shared.store, EngineStore) else StoreStats(),
     )

@@ -38,6 +38,10 @@ __all__ = [
 ]
 
 
+# As much as clocks that are kept right disagree, and no more than a provider's memory of a key allows for.
+_AHEAD_S = 60.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Go:
     """Nothing is in the way.
@@ -169,4 +173,7 @@ def _go(record: Record | None, intent: Intent, now: float) -> Go:
 
 
 def _is_good(key: str | None, made_at: float | None, intent: Intent, now: float) -> bool:
-    return key is not None and made_at is not None and now < made_at + intent.key_ttl_s
+    if key is None or made_at is None:
+        return False
+    # From a moment that is still to come: the clock was put back, and how old the key is nobody knows.
+    return made_at - _AHEAD_S <= now < made_at + intent.key_ttl_s

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from failsoft.stores.tables import Tables
 
-__all__ = ["Connection", "Trouble"]
+__all__ = ["Connection", "StoreStats", "Trouble"]
 
 
 class Connection(Protocol):
@@ -46,11 +46,11 @@ class Connection(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """Something that a store could not do in the background.
+    """Something that a store could not do in the background, or the end of that.
 
     Args:
         what: `settlement_pending` (will be tried again), `settlement_lost` (given up; the claim will lapse into a
-            doubt), or `journal_lost`.
+            doubt), `settlement_written` (what was pending is written now), or `journal_lost`.
         count: How many records it is about.
         error: What the engine said.
     """
@@ -58,3 +58,23 @@ class Trouble:
     what: str
     count: int = 1
     error: BaseException | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it tells of an end."""
+        return self.what == "settlement_written"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStats:
+    """What a store could not write, since it was made.
+
+    Args:
+        pending: Settlements that wait in this process for the store to come back.
+        lost: Settlements that were given up; their claims lapse into doubts.
+        journal_lost: Events that are in no journal.
+    """
+
+    pending: int = 0
+    lost: int = 0
+    journal_lost: int = 0

@@ -12,6 +12,7 @@ from failsoft.core.errors import AgentError
 from failsoft.ledger.records import Settled, Settlement
 from failsoft.ledger.states import ClaimState
 from failsoft.stores import agent_runs, operations
+from failsoft.stores.connection import StoreStats
 from failsoft.stores.tables import to_utf8
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from failsoft.ledger.decide import Verdict
     from failsoft.ledger.records import Doubt, Intent
     from failsoft.stores.agent_runs import StoredRun
+    from failsoft.stores.connection import Trouble
     from failsoft.stores.tables import Tables
+    from failsoft.stores.troubles import Troubles
 
 __all__ = ["BLOB_LIMIT_CHARS", "EngineStore", "at_hand"]
 
@@ -40,6 +43,25 @@ class EngineStore(ABC):
 
     is_at_hand: ClassVar[bool] = False
     """Whether the verbs without a wait are worth asking at all; see `at_hand`."""
+
+    @property
+    def troubles(self) -> Troubles | None:
+        """Who is told of what could not be written in the background; None where everything is, at once."""
+        return None
+
+    @property
+    def on_trouble(self) -> Callable[[Trouble], object] | None:
+        """Told, on the store's thread, of what could not be written in the background."""
+        return None if self.troubles is None else self.troubles.on_trouble
+
+    @on_trouble.setter
+    def on_trouble(self, told: Callable[[Trouble], object] | None) -> None:
+        if self.troubles is not None:
+            self.troubles.on_trouble = told
+
+    def stats(self) -> StoreStats:
+        """What could not be written, so far."""
+        return StoreStats() if self.troubles is None else self.troubles.stats()
 
     @abstractmethod
     def now(self) -> float:

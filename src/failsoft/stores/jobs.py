@@ -6,16 +6,28 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
+from queue import Empty
 from typing import TYPE_CHECKING, Any
 
 from failsoft.core.errors import AgentError, make_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from queue import SimpleQueue
 
     from failsoft.stores.tables import Tables
 
-__all__ = ["Job", "Outcome", "attempt", "call_safely", "outcomes_of", "unavailable", "wake", "wake_here"]
+__all__ = [
+    "Job",
+    "Outcome",
+    "answer_failed",
+    "attempt",
+    "call_safely",
+    "outcomes_of",
+    "unavailable",
+    "wake",
+    "wake_here",
+]
 
 Outcome = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Any, BaseException | None]
 """A waiter's loop and future, and the value or the error for it."""
@@ -58,6 +70,18 @@ class Job:
         return not self.is_kept and self.future is not None and self.future.cancelled()
 
 
+def take(queue: SimpleQueue[Job], most: int, timeout_s: float | None) -> list[Job]:
+    """What has queued up, waiting for the first of it; nothing where none came in time."""
+    batch: list[Job] = []
+    try:
+        batch.append(queue.get(timeout=timeout_s))
+        while len(batch) < most:
+            batch.append(queue.get_nowait())
+    except Empty:
+        pass
+    return batch
+
+
 def attempt(job: Job, tables: Tables) -> None:
     """Run the work; an `AgentError` is its answer, such as "no such doubt": operations raise before they write."""
     job.error = None
@@ -65,6 +89,13 @@ def attempt(job: Job, tables: Tables) -> None:
         job.value = job.work(tables)
     except AgentError as error:
         job.error = error
+
+
+def answer_failed(jobs: Iterable[Job], error: Exception, *, is_unknown: bool) -> None:
+    """What their waiters get where nothing could be written."""
+    for job in jobs:
+        job.value = job.pending
+        job.error = None if job.is_kept else unavailable(error, is_unknown=is_unknown)
 
 
 def outcomes_of(jobs: Iterable[Job]) -> list[Outcome]:

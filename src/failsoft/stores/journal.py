@@ -16,6 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import failsoft.stores.writer  # noqa: F401 - what is registered for the exit first, runs last: its flush after this one's
+from failsoft.stores.forking import keep_safe
+from failsoft.stores.jobs import call_safely
 
 if TYPE_CHECKING:
     from failsoft.core.events import Event
@@ -57,8 +59,14 @@ class Journal:
         self._store = store
         self._every_s = every_s
         self._most = most
+        self._start_anew()
+        _alive.add(self)
+        keep_safe(self)
+
+    def _start_anew(self) -> None:
         self._waiting: deque[Event] = deque()
-        self._written = self._lost = self._out = 0
+        self._written = self._lost = self._out = self._told_lost = 0
+        self._is_losing = False
         self._lock = threading.Lock()
         self._something = threading.Event()
         self._hurry = threading.Event()
@@ -66,7 +74,14 @@ class Journal:
         self._idle.set()
         self._thread: threading.Thread | None = None
         self._is_closed = False
-        _alive.add(self)
+
+    def before_fork(self) -> None:
+        """See `Forkable`: what waits is the parent's to write."""
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """See `Forkable`."""
+        if is_child:
+            self._start_anew()
 
     def __call__(self, event: Event) -> None:
         """The same as `write`: a journal is a sink."""
@@ -76,6 +91,7 @@ class Journal:
         """Take one event; never waits, never raises. From any thread."""
         if len(self._waiting) >= self._most:
             self._lost += 1
+            self._tell_of_loss()
             return
         self._waiting.append(event)
         if not self._something.is_set():
@@ -126,6 +142,10 @@ class Journal:
         """How calls ended since a wall time, by tool."""
         return await self._store._run(lambda tables: tables.journal.counts(since))
 
+    async def troubles(self, *, since: float = 0.0, limit: int = 1000) -> list[Event]:
+        """The last events about the store itself since a wall time: `store_trouble` and `store_recovered`."""
+        return await self._store._run(lambda tables: tables.journal.troubles(since, limit))
+
     def _start(self) -> None:
         with self._lock:
             self._idle.clear()
@@ -151,6 +171,18 @@ class Journal:
                         self._thread = None
                         return
 
+    def _tell_of_loss(self) -> None:
+        """Once, until something is written again: the telling is an event that may be lost too."""
+        troubles = self._store.troubles
+        if troubles is None:
+            return
+        untold, self._told_lost = self._lost - self._told_lost, self._lost
+        calls = troubles.note("journal_lost", untold)
+        was_losing, self._is_losing = self._is_losing, True
+        if not was_losing:
+            for told, trouble in calls:
+                call_safely(told, trouble)
+
     def _hand_over(self) -> None:
         batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
         self._out = len(batch)
@@ -159,8 +191,10 @@ class Journal:
         def note(is_written: bool | None) -> None:
             if is_written:
                 self._written += len(batch)
+                self._is_losing = False
             else:
                 self._lost += len(batch)
+                self._tell_of_loss()
             self._out = 0
             done.set()
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from failsoft.ledger.decide import Verdict
     from failsoft.ledger.records import Intent
-    from failsoft.stores.connection import Trouble
     from failsoft.stores.tables import Tables
+    from failsoft.stores.troubles import Troubles
 
 __all__ = ["PostgresStore"]
 
@@ -89,13 +89,9 @@ class PostgresStore(EngineStore):
         )
 
     @property
-    def on_trouble(self) -> Callable[[Trouble], object] | None:
-        """Told, on the writer's thread, of what could not be written in the background."""
-        return self._writer.on_trouble
-
-    @on_trouble.setter
-    def on_trouble(self, told: Callable[[Trouble], object] | None) -> None:
-        self._writer.on_trouble = told
+    def troubles(self) -> Troubles:
+        """See `EngineStore.troubles`."""
+        return self._writer.troubles
 
     def now(self) -> float:
         """The server's wall time, as far as it is known here."""

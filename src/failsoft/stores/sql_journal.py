@@ -138,6 +138,15 @@ class SQLJournal:
         )
         return [_read_event(row) for row in self._db.execute(sql, (after, *values, limit)).fetchall()]
 
+    def troubles(self, since: float, most: int) -> list[Event]:
+        """The last events that tell of the store itself, oldest first."""
+        rows = self._db.execute(
+            "SELECT seq, name, at, tool, call_id, run_id, attempt, data, v FROM events "
+            "WHERE name IN ('store_trouble', 'store_recovered') AND at >= ? ORDER BY seq DESC LIMIT ?",
+            (since, most),
+        ).fetchall()
+        return [_read_event(row)[1] for row in reversed(rows)]
+
     def counts(self, since: float) -> list[ToolCounts]:
         """How calls ended, by tool."""
         sql = (

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-import random
-import secrets
 import sqlite3
 import threading
 import time
 import weakref
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from failsoft.stores import operations
 from failsoft.stores.engine import EngineStore
+from failsoft.stores.forking import keep_safe
 from failsoft.stores.schema import migrate
 from failsoft.stores.sql_journal import SQLJournal
 from failsoft.stores.sql_tables import SQLTables
+from failsoft.stores.sqlite_connection import TYPES, SQLiteConnection
+from failsoft.stores.sqlite_file import FileWatch
 from failsoft.stores.tables import NOTHING
 from failsoft.stores.writer import Writer
 
@@ -25,20 +27,12 @@ if TYPE_CHECKING:
 
     from failsoft.ledger.decide import Verdict
     from failsoft.ledger.records import Found, Intent
-    from failsoft.stores.connection import Trouble
     from failsoft.stores.tables import Tables
+    from failsoft.stores.troubles import Troubles
 
 __all__ = ["SQLiteStore", "memory_journal"]
 
 T = TypeVar("T")
-
-_TYPES = {
-    "text": "TEXT",
-    "real": "REAL",
-    "bool": "INTEGER",
-    "serial": "INTEGER PRIMARY KEY",
-    "keyed": "",
-}
 
 
 class SQLiteStore(EngineStore):
@@ -57,20 +51,16 @@ class SQLiteStore(EngineStore):
     ) -> None:
         self.path = Path(path).expanduser().absolute()
         self._wall = wall
-        self._writer = Writer(
-            lambda: _SQLiteConnection(self.path, wall, busy_s), name=f"failsoft-{self.path.name}"
-        )
+        self._watch = FileWatch(self.path)
+        connect = partial(SQLiteConnection, self.path, self._watch, wall, busy_s)
+        self._writer = Writer(connect, name=f"failsoft-{self.path.name}")
         self._reader = _Reader(self.path, wall)
         weakref.finalize(self, self._reader.close)
 
     @property
-    def on_trouble(self) -> Callable[[Trouble], object] | None:
-        """Told, on the writer's thread, of what could not be written in the background."""
-        return self._writer.on_trouble
-
-    @on_trouble.setter
-    def on_trouble(self, told: Callable[[Trouble], object] | None) -> None:
-        self._writer.on_trouble = told
+    def troubles(self) -> Troubles:
+        """See `EngineStore.troubles`."""
+        return self._writer.troubles
 
     def now(self) -> float:
         """The clock that was handed in."""
@@ -114,6 +104,7 @@ class SQLiteStore(EngineStore):
         # First the reader: the last connection that can write tidies the WAL file away.
         self._reader.close()
         await self._writer.close()
+        self._watch.forget()
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self.path)!r})"
@@ -122,103 +113,10 @@ class SQLiteStore(EngineStore):
 def memory_journal() -> SQLJournal:
     """A journal that is gone with the process."""
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    migrate(db, _TYPES)
+    migrate(db, TYPES)
     journal = SQLJournal(db)
     weakref.finalize(journal, db.close)
     return journal
-
-
-class _SQLiteConnection:
-    """The writer's connection."""
-
-    def __init__(self, path: Path, wall: Callable[[], float], busy_s: float) -> None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _make_private(path)
-        self._busy_s = busy_s
-        self._turn = threading.Event()  # never set: a wait that no clock can be handed to
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=busy_s)
-        try:
-            self._db.execute("PRAGMA journal_mode = WAL")
-            # FULL: a commit is on the disk when it returns. With NORMAL a power cut could forget an intent whose
-            # effect happened, and the effect would be repeated.
-            self._db.execute("PRAGMA synchronous = FULL")
-            # A short WAL file is overwritten again and again; one that grows costs twice the sync (measured on ext4:
-            # 0.12 and 0.24 ms), because the file's length must reach the disk too.
-            self._db.execute("PRAGMA wal_autocheckpoint = 250")
-            self._db.execute("BEGIN IMMEDIATE")
-            migrate(self._db, _TYPES)
-            self.commit()
-            self._db.execute("PRAGMA busy_timeout = 0")
-        except BaseException:
-            self._db.close()
-            raise
-        self._tables = SQLTables(self._db, wall)
-
-    @property
-    def tables(self) -> Tables:
-        return self._tables
-
-    def begin(self, *, wait: bool) -> None:
-        # IMMEDIATE: a transaction that reads first and is upgraded later fails at once when somebody else wrote.
-        if not wait:
-            self._db.execute("BEGIN IMMEDIATE")
-            return
-        # Waited for here and not by SQLite's busy handler: whoever may not wait uses this connection too.
-        until, delay_s = time.monotonic() + self._busy_s, 0.001
-        while True:
-            try:
-                self._db.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() >= until:
-                    raise
-            self._turn.wait(random.uniform(0, delay_s))
-            delay_s = min(0.025, delay_s * 2)
-
-    def commit(self) -> None:
-        self._db.execute("COMMIT")
-
-    def rollback(self) -> None:
-        try:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-        except sqlite3.Error:
-            self.close()
-
-    def is_lost(self, error: BaseException) -> bool:
-        return isinstance(error, sqlite3.Error) and "locked" not in str(error)
-
-    def is_trouble(self, error: BaseException) -> bool:
-        # Not its other errors, which are about one statement and its values: those would fail for ever.
-        return isinstance(error, (sqlite3.OperationalError, OSError)) or type(error) is sqlite3.DatabaseError
-
-    def close(self) -> None:
-        try:
-            self._db.close()
-        except sqlite3.Error:
-            pass
-
-
-def _make_private(path: Path) -> None:
-    """An empty file of mode 0600, where there is none; SQLite would leave the mode to the umask.
-
-    The file that SQLite reads is never opened here: closing any descriptor of a file lets go of every lock that the
-    process has on it (POSIX), those of SQLite's other connections too. Another process would then find itself alone,
-    and delete the WAL file that this one goes on writing to. See https://sqlite.org/howtocorrupt.html, section 2.2.
-    """
-    if path.exists():
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    except OSError:  # no links on this file system; the file is there only since nobody else has made it yet
-        if not path.exists():
-            os.replace(draft, path)
-            return
-    os.unlink(draft)
 
 
 class _Reader:
@@ -231,6 +129,19 @@ class _Reader:
         self._db: sqlite3.Connection | None = None
         self._tables: SQLTables | None = None
         self._pid = os.getpid()
+        keep_safe(self)
+
+    def before_fork(self) -> None:
+        """See `Forkable`."""
+        self._lock.acquire()
+        self._close()
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """See `Forkable`."""
+        if is_child:
+            self._lock, self._pid = threading.Lock(), os.getpid()
+        else:
+            self._lock.release()
 
     def found(self, intent: Intent) -> Found | None:
         """None where the file cannot be read without waiting; the writer knows what to do about it."""

@@ -14,19 +14,19 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import logging
 import os
 import threading
 import weakref
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from failsoft.core.errors import AgentError, UsageError
-from failsoft.stores.connection import Trouble
-from failsoft.stores.jobs import Job, attempt, call_safely, outcomes_of, unavailable, wake, wake_here
+from failsoft.stores.forking import keep_safe
+from failsoft.stores.jobs import Job, answer_failed, attempt, call_safely, outcomes_of, take, wake, wake_here
 from failsoft.stores.lane import Lane
 from failsoft.stores.pace import Pace
+from failsoft.stores.troubles import Troubles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 __all__ = ["Writer"]
 
 T = TypeVar("T")
-_log = logging.getLogger("failsoft.stores")
 
 _MAX_BATCH = 512
 _RETRY_S = 0.5
 _EXIT_WAIT_S = 5.0
+_FORK_WAIT_S = 10.0
 
 
 class Writer:
@@ -56,10 +56,15 @@ class Writer:
     """
 
     def __init__(self, connect: Callable[[], Connection], *, name: str, may_block: bool = True) -> None:
-        self.on_trouble: Callable[[Trouble], object] | None = None
+        self.troubles = Troubles(name)
         self._connect = connect
         self._name = name
         self._may_block = may_block
+        self._start_anew()
+        _alive.add(self)
+        keep_safe(self)
+
+    def _start_anew(self) -> None:
         self._pace = Pace()
         self._queue: SimpleQueue[Job] = SimpleQueue()
         self._queued = 0  # in the queue, or being worked on by the thread
@@ -73,8 +78,21 @@ class Writer:
         self._connection: Connection | None = None
         self._last_error: Exception | None = None
         self._is_closed = False
+        self._is_forking = False
         self._pid = os.getpid()
-        _alive.add(self)
+
+    def before_fork(self) -> None:
+        """See `Forkable`. What is being written is waited for; what waits stays with the parent."""
+        self._is_forking = self._pid == os.getpid() and self._at_work.acquire(timeout=_FORK_WAIT_S)
+        if self._is_forking and self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """See `Forkable`. A child that got an open connection with it is refused for ever."""
+        if self._is_forking:
+            self._is_forking = False
+            self._start_anew() if is_child else self._at_work.release()
 
     @property
     def is_idle(self) -> bool:
@@ -238,8 +256,8 @@ class Writer:
     def _put(self, job: Job) -> None:
         if self._pid != os.getpid():
             raise UsageError(
-                "this store was opened before a fork, and a connection cannot be shared with a child process\n\n"
-                "hint: open the store, or make the Harness, in the child"
+                "this process was forked while the store could not let go of its connection, which a child must not use\n\n"
+                "hint: start the child by 'spawn' or 'forkserver', or fork before the first call"
             )
         with self._starting:
             self._queued += 1
@@ -254,7 +272,7 @@ class Writer:
 
     def _work_once(self) -> bool:
         """Do what has queued up, then tell; False when there will be no more."""
-        taken = self._take()
+        taken = take(self._queue, _MAX_BATCH, _RETRY_S if self._kept else None)
         batch = [job for job in taken if not job.is_dropped]
         if batch or self._kept:
             with self._at_work:
@@ -274,23 +292,18 @@ class Writer:
         wake(outcomes)
         return goes_on
 
-    def _take(self) -> list[Job]:
-        batch: list[Job] = []
-        try:
-            batch.append(self._queue.get(timeout=_RETRY_S if self._kept else None))
-            while len(batch) < _MAX_BATCH:
-                batch.append(self._queue.get_nowait())
-        except Empty:
-            pass
-        return batch
-
     def _do(self, batch: list[Job]) -> None:
         """First what was kept: it is older, and may settle a key that is asked for again."""
         kept, self._kept = self._kept, []
         if kept:
+            lost = self.troubles.stats().lost
             self._commit(kept)
+            self._report(
+                "settlement_written", len(kept) - len(self._kept) - (self.troubles.stats().lost - lost)
+            )
         if batch:
             self._commit(batch)
+        self.troubles.note_kept(len(self._kept))
 
     def _commit(self, batch: list[Job]) -> None:
         """All of it in one transaction; where one piece of work breaks that, each in its own."""
@@ -345,35 +358,31 @@ class Writer:
         kept = [job for job in batch if job.is_kept and may_pass]
         lost = [job for job in batch if job.is_kept and not may_pass]
         fresh = [job for job in kept if not job.is_late]
-        for job in batch:
-            job.value = job.pending
-            job.error = None if job.is_kept else unavailable(error, is_unknown=is_unknown)
+        answer_failed(batch, error, is_unknown=is_unknown)
         self._outcomes += outcomes_of(batch)
         self._calls += [(job.on_done, None) for job in batch if not job.is_kept and job.on_done is not None]
         for job in kept:
             job.future, job.is_late = None, True
         self._kept += kept
         self._last_error = error
-        self._report("settlement_pending", fresh)
-        self._report("settlement_lost", lost)
+        self._report("settlement_pending", len(fresh))
+        self._report("settlement_lost", len(lost))
 
     def _give_up(self) -> None:
         kept, self._kept = self._kept, []
-        self._report("settlement_lost", kept)
+        self._report("settlement_lost", len(kept))
+        self.troubles.note_kept(0)
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _report(self, what: str, jobs: list[Job]) -> None:
-        if jobs:
-            trouble = Trouble(what=what, count=len(jobs), error=self._last_error)
-            _log.error("store %s: %s (%d): %s", self._name, what, trouble.count, trouble.error)
-            if self.on_trouble is not None:
-                self._calls.append((self.on_trouble, trouble))
+    def _report(self, what: str, count: int) -> None:
+        if count:
+            error = None if what == "settlement_written" else self._last_error
+            self._calls += self.troubles.note(what, count, error)
 
 
-def _nothing(_: Any) -> None:
-    return None
+def _nothing(_: Any) -> None: ...
 
 
 _alive: weakref.WeakSet[Writer] = weakref.WeakSet()
