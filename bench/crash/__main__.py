@@ -1,0 +1,182 @@
+"""Kills the process of a run of payments again and again, for each system, and compares with what the bank has booked.
+
+    python -m bench.crash [--runs 12] [--steps 10] [--kills 4] [--seed 1] [--only SYSTEM]... [--quick] [--json FILE]
+
+Every run has `--kills` kills: before a payment is booked, after it was booked and before the answer, after the
+answer, and while the process starts again. A system that is not to be had is left out, which is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench.crash.driver import MOMENTS, Books, Driver, kills_of
+from bench.crash.systems import Setup, missing, systems
+from bench.measure import machine, say
+
+NOTE = (
+    "Each run pays {steps} times, at a bank of the benchmark's own that appends every payment to a file and syncs it; "
+    "its process gets {kills} SIGKILLs: before the payment is booked, after it was booked and before the answer, "
+    "within 12 ms after the answer, and while it starts again. "
+    "Then the process is started once more, as the system's documentation has it, until the run is over."
+)
+FAIR = (
+    "No system can know by itself whether a payment in flight was booked. The documented answer of all three engines is "
+    "to run it again, and to advise payments that may be repeated: “keys” shows each with an idempotency key that the "
+    "bank honours. Without such a bank the choice is between repeating, and saying that it is not known; failsoft says "
+    "so, and asks where the tool has a `verify`. “One attempt” is Temporal told not to retry."
+)
+TIMES = (
+    "Time to recover is from the kill to the next payment that had not been made before: the start of a Python process, "
+    "and whatever the system does then. Temporal's activities have a time-out of 2 s here, which is what it waits for; "
+    "its server is the test server, in memory. PostgreSQL runs without syncing to the disk."
+)
+
+
+def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One entry for each setup: the setup, its books, and what it needed."""
+    found = []
+    for name, module in systems().items():
+        if options.only and name.removeprefix("with_") not in options.only:
+            continue
+        lacking = missing(module)
+        if lacking:
+            say(f"crash: {name} left out, it needs {', '.join(lacking)}")
+            continue
+        for setup in module.SETUPS:
+            if options.quick and not setup.is_quick:
+                continue
+            try:
+                books = one_setup(module, setup, options)
+            except (LookupError, TimeoutError) as exc:
+                say(f"crash: {setup.title} left out: {exc}")
+                continue
+            found.append({"setup": setup, "books": books, "packages": module.PACKAGES})
+    return found
+
+
+def one_setup(module: Any, setup: Setup, options: argparse.Namespace) -> Books:
+    """All runs of one setup."""
+    rng = random.Random(options.seed)  # every setup meets the same kills
+    # Not below a deep folder: a socket's path is short.
+    with (
+        tempfile.TemporaryDirectory(prefix="failsoft-crash-", dir=options.dir) as home,
+        module.beside(setup, Path(home)) as beside,
+    ):
+        driver = Driver(module, setup, Path(home), beside)
+        with driver.bank:
+            for number in range(options.runs):
+                plan, restart = kills_of(rng, options.steps, options.kills)
+                driver.run(f"run-{number}", options.steps, plan, restart)
+                b = driver.books
+                say(
+                    f"crash: {setup.title}: run {number + 1} of {options.runs}, {b.killed} kills, "
+                    f"{b.repeated} repeated, {b.forgotten} forgotten, {b.doubts} in doubt"
+                )
+    for remark in driver.books.remarks:
+        say(f"crash: {setup.title}: {remark}")
+    return driver.books
+
+
+def rows_of(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Figures for the page; counts are of one seed and carry no noise."""
+    rows = []
+    for table, unit, of in (
+        ("steps paid more than once", "steps", lambda b: b.repeated),
+        ("steps never paid, and nobody told", "steps", lambda b: b.forgotten),
+        ("steps told as in doubt", "told", lambda b: b.doubts),
+        ("runs that did not end", "runs", lambda b: b.unfinished),
+        ("time to recover, median", "s", lambda b: _median(b.recovery_s)),
+        ("time to recover, longest", "s", lambda b: max(b.recovery_s, default=0.0)),
+    ):
+        for each in found:
+            row = {"table": table, "case": each["setup"].title, "unit": unit, "value": of(each["books"])}
+            spread = _spread(each["books"].recovery_s) if table.endswith("median") else 0.0
+            rows.append({**row, "noise": spread})
+    return rows
+
+
+def _median(values: list[float]) -> float:
+    return statistics.median(values) if values else 0.0
+
+
+def _spread(values: list[float]) -> float:
+    """Half the distance between the quartiles, as a share of the median."""
+    if len(values) < 4:
+        return 0.0
+    low, middle, high = statistics.quantiles(values, n=4)
+    return (high - low) / 2 / middle
+
+
+def details_of(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Everything that was counted, with where each setup comes from."""
+    return [
+        {
+            "system": each["setup"].title,
+            "kills": each["books"].killed,
+            **{f"killed {moment}": each["books"].kills[moment] for moment in MOMENTS},
+            "runs": each["books"].runs,
+            "steps": each["books"].steps,
+            "repeated": each["books"].repeated,
+            "forgotten": each["books"].forgotten,
+            "told as in doubt": each["books"].doubts,
+            "cleared by verify": each["books"].cleared,
+            "recover, s": round(_median(each["books"].recovery_s), 2),
+            "promise": each["setup"].promise,
+            "page": each["setup"].page,
+            "remarks": each["books"].remarks,
+        }
+        for each in found
+    ]
+
+
+def show(details: list[dict[str, Any]]) -> None:
+    """Print for people."""
+    print(
+        f"\n{'':44}{'kills':>6}{'repeated':>10}{'forgotten':>11}{'in doubt':>10}{'cleared':>9}{'recover':>9}"
+    )
+    for row in details:
+        print(
+            f"{row['system']:44}{row['kills']:6}{row['repeated']:10}{row['forgotten']:11}"
+            f"{row['told as in doubt']:10}{row['cleared by verify']:9}{row['recover, s']:8.2f} s"
+        )
+
+
+def main() -> int:
+    """Run, print, store; the exit status is 1 where a run did not end as it should."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.crash",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--runs", type=int, default=12, help="for each setup")
+    parser.add_argument("--steps", type=int, default=10, help="in a run")
+    parser.add_argument("--kills", type=int, default=4, help="in a run")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", action="append", metavar="SYSTEM", help="failsoft, dbos, restate, temporal")
+    parser.add_argument("--quick", action="store_true", help="without the setups on PostgreSQL")
+    parser.add_argument("--dir", default=None, help="on which disk")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found = measure(options)
+    details = details_of(found)
+    show(details)
+    if options.json:
+        stored = {
+            "machine": machine(*sorted({name for each in found for name in each["packages"]})),
+            "rows": rows_of(found),
+            "details": details,
+            "notes": [NOTE.format(steps=options.steps, kills=options.kills), FAIR, TIMES],
+        }
+        options.json.write_text(json.dumps(stored, indent=1, ensure_ascii=False), encoding="utf-8")
+    return 1 if any(each["books"].remarks for each in found) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
