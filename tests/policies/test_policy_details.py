@@ -24,6 +24,8 @@ from failsoft.policies import (
 )
 from failsoft.policies.policy import PARTS
 
+COVERED = ["unavailable", "timeout", "rate_limited", "overloaded", "network", "internal", "circuit_open"]
+
 
 def test_a_policy_of_nothing_says_nothing() -> None:
     """Every part is left to the next layer, and there is no source."""
@@ -135,7 +137,7 @@ def test_every_value_can_be_shown() -> None:
         tool=Policy(
             retry=Retry(on=Asks(), per_kind={"network": Retry(base_s=3)}),
             breaker=Breaker(key=host),
-            fallback=Fallback(steps=[UseValue({1: (2, {3})})], on=["timeout", "network"]),
+            fallback=Fallback(steps=[UseValue({1: (2, {3})})], on=COVERED),
             isolation=Isolation("process", memory_mb=64),
         )
     )
@@ -155,7 +157,7 @@ def test_every_value_can_be_shown() -> None:
     assert shown["breaker"]["key"].endswith("host")
     assert shown["fallback"] == {
         "steps": [{"value": {"1": [2, [3]]}}],
-        "on": ["network", "timeout"],
+        "on": sorted(COVERED),
         "max_remembered": 256,
     }
     assert shown["isolation"] == {"mode": "process", "memory_mb": 64}
