@@ -7,6 +7,7 @@ from failsoft.policies.output import Page, decide
 
 BELONG = {
     "an accent": "\u0301",
+    "a stroke laid over the letter": "\u0338",
     "the first variation selector": "\ufe00",
     "the last variation selector": "\ufe0f",
     "a joiner": "\u200d",
