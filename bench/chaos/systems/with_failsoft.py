@@ -1,8 +1,9 @@
-"""failsoft: the default policy; each body makes one request, so it is declared atomic."""
+"""failsoft: the default policy; each body makes one request, so it is declared atomic (docs/reference/tools.md)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from typing import TYPE_CHECKING, Any
 
 from failsoft import Harness, Tool
 
@@ -11,23 +12,28 @@ if TYPE_CHECKING:
     from failsoft.testing.clock import VirtualClock
 
 TITLE = "failsoft"
+PACKAGES = ("failsoft",)
 
 
-async def build(tools: list[WorldTool], clock: VirtualClock) -> Call:
-    """One harness and one run."""
-    made = [
+def prepare(tools: list[WorldTool]) -> list[Tool[..., Any]]:
+    """The tools, with what they do to the world."""
+    return [
         Tool.from_schema(
             each.name,
             each.schema,
             each.fn,
             description=each.description,
             read_only=each.read_only,
-            idempotent=each.read_only,
+            idempotent=each.idempotent,
             atomic=True,
         )
         for each in tools
     ]
-    harness = Harness(made, store="memory", clock=clock, config=None)
+
+
+async def build(made: list[Tool[..., Any]], clock: VirtualClock) -> Call:
+    """One harness and one run."""
+    harness = Harness(made, store="memory", clock=clock, config=None, rng=random.Random(random.random()))
     run = harness.run()
 
     async def call(name: str, arguments: str) -> tuple[str, bool]:

@@ -1,5 +1,8 @@
 """LangChain: a ToolNode with ToolRetryMiddleware, two retries, errors handed to the model.
 
+As docs.langchain.com, "Built-in middleware", "Tool retry": the defaults (two retries, exponential, jitter,
+`on_failure="continue"`), with `retry_on` given a function for what is transient, as the page advises.
+A time-out inside the tool, because the middleware has none.
 Arguments go through LangChain's own parser; what it cannot read never reaches a tool.
 """
 
@@ -15,26 +18,35 @@ from langchain_core.tools import StructuredTool
 from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 
-from bench.chaos.systems.with_tenacity import is_worth_it
+from bench.chaos.systems._common import is_worth_it
+from bench.chaos.systems.with_tenacity import limited
 
 if TYPE_CHECKING:
     from bench.chaos.systems import Call, WorldTool
     from failsoft.testing.clock import VirtualClock
 
 TITLE = "LangChain, ToolRetryMiddleware"
+PACKAGES = ("langchain", "langchain-core", "langgraph")
 
 
-async def build(tools: list[WorldTool], clock: VirtualClock) -> Call:
-    """The node of one agent."""
+def prepare(tools: list[WorldTool]) -> ToolNode:
+    """The node of an agent; it keeps nothing between calls."""
     made = [
         StructuredTool(
-            name=each.name, description=each.description, args_schema=each.schema, coroutine=each.fn
+            name=each.name,
+            description=each.description,
+            args_schema=each.schema,
+            coroutine=limited(each.fn),
         )
         for each in tools
     ]
     retries = ToolRetryMiddleware(max_retries=2, retry_on=is_worth_it, on_failure="continue")
     # The node leaves exceptions alone, as in an agent: with errors handled in the node there is nothing to retry.
-    node = ToolNode(made, awrap_tool_call=retries.awrap_tool_call)
+    return ToolNode(made, awrap_tool_call=retries.awrap_tool_call)
+
+
+async def build(node: ToolNode, clock: VirtualClock) -> Call:
+    """Calls as an agent's graph makes them."""
     config: Any = {"configurable": {"__pregel_runtime": Runtime()}}
 
     async def call(name: str, arguments: str) -> tuple[str, bool]:

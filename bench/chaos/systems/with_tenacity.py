@@ -1,27 +1,24 @@
-"""tenacity and a time-out, by hand: three attempts, exponential wait with jitter, for what is worth a second attempt."""
+"""tenacity and a time-out, by hand: three attempts, exponential wait with jitter, for what is worth a second attempt.
+
+As tenacity's documentation shows it (tenacity.readthedocs.io: "Waiting before retrying", "Whether to retry",
+"Async and retry"), with `reraise=True` so that the model reads the last error and not tenacity's own.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import tenacity
+
+from bench.chaos.systems._common import TIMEOUT_S, is_worth_it, plain_loop
 
 if TYPE_CHECKING:
     from bench.chaos.systems import Call, WorldTool
     from failsoft.testing.clock import VirtualClock
 
 TITLE = "tenacity + timeout"
-ONLY_READS = False
-
-
-def is_worth_it(exc: BaseException) -> bool:
-    """Transport errors, time-outs, 429 and 5xx."""
-    if isinstance(exc, httpx.HTTPStatusError):
-        return exc.response.status_code == 429 or exc.response.status_code >= 500
-    return isinstance(exc, httpx.TransportError | TimeoutError)
+PACKAGES = ("tenacity",)
 
 
 def retried(fn: Any) -> Any:
@@ -34,27 +31,16 @@ def retried(fn: Any) -> Any:
     )(fn)
 
 
-async def build(tools: list[WorldTool], clock: VirtualClock, only_reads: bool = ONLY_READS) -> Call:
+def limited(fn: Any) -> Any:
+    """`fn` under a time-out."""
+
+    async def run(**arguments: Any) -> str:
+        async with asyncio.timeout(TIMEOUT_S):
+            return str(await fn(**arguments))
+
+    return run
+
+
+async def build(tools: list[WorldTool], clock: VirtualClock) -> Call:
     """A table of decorated functions."""
-
-    def limited(fn: Any) -> Any:
-        async def run(**arguments: Any) -> str:
-            async with asyncio.timeout(30):
-                return str(await fn(**arguments))
-
-        return run
-
-    table = {
-        each.name: retried(limited(each.fn)) if each.read_only or not only_reads else limited(each.fn)
-        for each in tools
-    }
-
-    async def call(name: str, arguments: str) -> tuple[str, bool]:
-        try:
-            if name not in table:
-                return f"Error: {name} is not a valid tool, try one of {', '.join(table)}.", True
-            return await table[name](**json.loads(arguments)), False
-        except Exception as exc:
-            return f"Error: {exc!r}", True
-
-    return call
+    return plain_loop({each.name: retried(limited(each.fn)) for each in tools})
