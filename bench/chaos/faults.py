@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from bench.chaos.garble import spoiled
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -45,7 +47,7 @@ class Fault:
 
 
 class Schedule:
-    """The faults of one task.
+    """The faults of one task, and the calls that its model spoils: half as many.
 
     Args:
         rate: Share of requests that meet a fault, from 0 to 1.
@@ -55,17 +57,30 @@ class Schedule:
 
     def __init__(self, rate: float, seed: int, task_id: str) -> None:
         self.rate, self.key = rate, f"{seed} {task_id}"
+        # Up to this rate nothing that was asked so far would have been answered differently.
+        self.same_up_to = 1.0
         # Of a key, a password or a token; it is in what is said when something fails.
         self.secret = f"{random.Random(f'secret {self.key}').getrandbits(96):024x}"
 
     def fault(self, effect: str, time: int) -> Fault | None:
         """What happens to a call when it is sent for the first time, the second …"""
         rng = random.Random(f"{self.key} {effect} {time}")
-        if rng.random() >= self.rate:
+        if not self._strikes(rng.random()):
             return None
         kind = rng.choice(KINDS)
         acts = kind in ("slow", "lost") or (kind in ("server", "hang", "crash") and rng.random() < 0.5)
         return Fault(kind=kind, acts=acts, detail=rng)
+
+    def garbled(self, name: str, text: str, place: str) -> tuple[str, str]:
+        """A call as the model sends it at one place of its task."""
+        rng = random.Random(f"{self.key} {place}")
+        return spoiled(name, text, rng) if self._strikes(rng.random() * 2) else (name, text)
+
+    def _strikes(self, draw: float) -> bool:
+        if draw < self.rate:
+            return True
+        self.same_up_to = min(self.same_up_to, draw)
+        return False
 
 
 class Transport:

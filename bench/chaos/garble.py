@@ -6,20 +6,17 @@ None of these says something else than what was meant, or it says nothing that c
 from __future__ import annotations
 
 import json
-import random
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable
 
 __all__ = ["spoiled"]
 
 
-def spoiled(name: str, text: str, rate: float, key: str) -> tuple[str, str]:
-    """A call as a model may send it: name and text, in a share of the cases spoiled in one of the ways below."""
-    rng = random.Random(key)
-    if rng.random() >= rate:
-        return name, text
+def spoiled(name: str, text: str, rng: random.Random) -> tuple[str, str]:
+    """A call as a model may send it: name and text, one of them spoiled in one of the ways below."""
     if rng.random() < 0.25:
         return rng.choice(_NAMES)(name), text
     return name, rng.choice(_TEXTS)(text)

@@ -6,7 +6,7 @@ Nothing is judged by what a system says of itself: the world counts what it has 
 from __future__ import annotations
 
 import collections
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -87,13 +87,15 @@ class Score:
 
     def add(self, other: Score) -> None:
         """Add another's sums to these."""
-        for name, value in asdict(other).items():
+        for name, value in vars(other).items():
             if name == "exact_by":
                 for suite, (tasks, exact) in value.items():
                     mine = self.exact_by.setdefault(suite, [0, 0])
                     mine[0] += tasks
                     mine[1] += exact
-            else:
+            elif name == "misses":
+                self.misses += [dict(miss) for miss in value]
+            elif value:
                 setattr(self, name, getattr(self, name) + value)
 
 

@@ -12,7 +12,6 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bench.chaos.garble import spoiled
 from bench.chaos.reading import Reading, read
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ class Planner:
     Args:
         call: The system under test.
         bold: Whether it repeats what it does not understand.
-        rate: Share of its calls that it spoils.
-        key: Of the schedule by which it does.
+        garbled: What it sends in place of a name and a text, at a place of the task.
         secret: What should never be in an answer.
         hear: Told each step before it is asked for, with None, and after it with what was answered.
     """
@@ -44,12 +42,11 @@ class Planner:
         call: Call,
         *,
         bold: bool,
-        rate: float,
-        key: str,
+        garbled: Callable[[str, str, str], tuple[str, str]] = lambda name, text, place: (name, text),
         secret: str = "",
         hear: Callable[[Step, Reading | None], None] = lambda step, reading: None,
     ) -> None:
-        self._call, self._bold, self._rate, self._key = call, bold, rate, key
+        self._call, self._bold, self._garbled = call, bold, garbled
         self._secret, self._hear = secret, hear
         self.asked = self.secrets = self.told = 0
         self.was_puzzled = False
@@ -120,10 +117,10 @@ class Planner:
                 return
             await asyncio.sleep(30)
 
-    async def _ask(self, step: Step, key: str, *, spoil: bool) -> Reading:
+    async def _ask(self, step: Step, place: str, *, spoil: bool) -> Reading:
         name, text = step.name, json.dumps(step.arguments)
         if spoil:
-            name, text = spoiled(name, text, self._rate, f"{self._key} {key}")
+            name, text = self._garbled(name, text, place)
         self._hear(step, None)
         reading = read(*await self._send(name, text))
         if reading.says == "no" and (name, text) != (step.name, json.dumps(step.arguments)):

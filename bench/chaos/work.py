@@ -1,7 +1,8 @@
 """One unit of the suite: one system with one seed, all tasks at all rates.
 
-Two short cuts leave the figures as they are: a task that meets neither a fault nor a spoiled call is run once for all
-rates and seeds, and the bold planner's run is the careful one's unless it came to where the two part.
+Three short cuts leave the figures as they are: a task that meets neither a fault nor a spoiled call is run once for all
+seeds; a run holds for all rates at which everything that it asked of the schedule would have been answered the same; and
+the bold planner's run is the careful one's unless it came to where the two part.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bench.chaos.faults import Schedule, Transport
-from bench.chaos.garble import spoiled
 from bench.chaos.judge import Score, Witness, judged
 from bench.chaos.planner import Planner
 from bench.chaos.systems import systems
@@ -69,11 +69,18 @@ class Bench:
         clock = VirtualClock()
         with asyncio.Runner(loop_factory=lambda: InlineLoop(clock)) as runner:
             for world, task in self.tasks:
-                for rate in rates:
-                    for planner, score in self._both(
-                        runner, system, world, task, rate, seed, planners, clock
-                    ):
+                found: list[tuple[str, Score]] = []
+                same_up_to = -1.0
+                for rate in sorted(rates):
+                    if rate / 100 > same_up_to:
+                        schedule = Schedule(rate / 100, seed, task.id)
+                        found = self._both(runner, system, world, task, schedule, planners, clock)
+                        same_up_to = schedule.same_up_to
+                    for planner, score in found:
+                        for miss in score.misses:
+                            miss.update(seed=seed, rate=rate)
                         scores[planner][str(rate)].add(score)
+                    found = [(planner, _again(score)) for planner, score in found]
         return {
             planner: {rate: asdict(score) for rate, score in by_rate.items()}
             for planner, by_rate in scores.items()
@@ -85,20 +92,18 @@ class Bench:
         system: ModuleType,
         world: World,
         task: Task,
-        rate: int,
-        seed: int,
+        schedule: Schedule,
         planners: tuple[str, ...],
         clock: VirtualClock,
     ) -> list[tuple[str, Score]]:
         """One task at one rate with each planner."""
-        schedule = Schedule(rate / 100, seed, task.id)
         is_quiet = _meets_nothing(task, schedule)
         found: list[tuple[str, Score]] = []
         same: Score | None = None
         for planner in planners:
             kept = (system.__name__, task.id, planner)
             if is_quiet and kept in self._faultless:
-                found.append((planner, self._faultless[kept]))
+                found.append((planner, _again(self._faultless[kept])))
                 continue
             if same is not None:
                 score = same
@@ -108,8 +113,6 @@ class Bench:
             found.append((planner, score))
             if is_quiet:
                 self._faultless[kept] = _again(score)
-        for miss in (miss for _, score in found for miss in score.misses):
-            miss.update(seed=seed, rate=rate)
         return found
 
     def _timed(
@@ -146,8 +149,7 @@ class Bench:
         planner = Planner(
             call,
             bold=is_bold,
-            rate=schedule.rate / 2,
-            key=schedule.key,
+            garbled=schedule.garbled,
             secret=schedule.secret,
             hear=witness.hear,
         )
@@ -177,7 +179,7 @@ def _meets_nothing(task: Task, schedule: Schedule) -> bool:
         if schedule.fault(step.effect, sent[step.effect]) is not None:
             return False
         call = (step.name, json.dumps(step.arguments))
-        if spoiled(*call, schedule.rate / 2, f"{schedule.key} {number} 0") != call:
+        if schedule.garbled(*call, f"{number} 0") != call:
             return False
     return True
 
@@ -186,6 +188,5 @@ def _again(score: Score) -> Score:
     """A score that is used once more, without having cost anything."""
     kept = Score()
     kept.add(score)
-    kept.misses = [dict(miss) for miss in score.misses]
     kept.cpu_s, kept.runs = 0.0, 0
     return kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
@@ -37,7 +38,7 @@ def beliefs_of(shop: Shop, bold: bool = False) -> list[str]:
     """What the planner believes at the end."""
 
     async def main(clock: VirtualClock) -> list[str]:
-        return await Planner(shop.call, bold=bold, rate=0.0, key="k").do(TASK)
+        return await Planner(shop.call, bold=bold).do(TASK)
 
     return run_virtual(main)
 
@@ -101,7 +102,7 @@ def test_a_refused_look_is_an_answer_where_that_is_how_it_shows() -> None:
 
     async def main(clock: VirtualClock) -> list[str]:
         task = Task(id="t", domain="d", steps=(step,), final={})
-        return await Planner(call, bold=False, rate=0.0, key="k").do(task)
+        return await Planner(call, bold=False).do(task)
 
     assert run_virtual(main) == ["done"]
 
@@ -117,7 +118,7 @@ def test_a_spoiled_call_that_is_refused_is_mended() -> None:
         return "Client error '422'", True
 
     async def main(clock: VirtualClock) -> list[str]:
-        return await Planner(call, bold=False, rate=1.0, key="k").do(TASK)
+        return await Planner(call, bold=False, garbled=lambda name, text, place: (name, text[:5])).do(TASK)
 
     assert run_virtual(main) == ["done"]
     assert len(sent) == 2
@@ -127,7 +128,7 @@ def test_spoiled_calls_never_say_something_else() -> None:
     """What can still be read as JSON has the same values, perhaps as text or one level deeper."""
     arguments = {"order_id": "#W1", "count": 3, "note": 'it\'s "new"'}
     for seed in range(300):
-        name, text = spoiled("get_order", json.dumps(arguments), 1.0, str(seed))
+        name, text = spoiled("get_order", json.dumps(arguments), random.Random(seed))
         try:
             read_back = json.loads(text)
         except ValueError:
