@@ -31,7 +31,7 @@ def problems(seen: Seen, expect: Mapping[str, Any]) -> list[str]:
     for word, wanted in expect.items():
         if word in _NOT_CHECKED:
             continue
-        check = _check_of(word)
+        check = seen.checks.get(word) or _check_of(word)
         if check is None:
             found.append(f"unknown expectation: {word}")
             continue

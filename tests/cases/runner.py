@@ -8,7 +8,18 @@ import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.cases import batching, calling, classifying, executing, looping, naming, rendering, schemas, units
+from tests.cases import (
+    batching,
+    calling,
+    classifying,
+    executing,
+    looping,
+    naming,
+    rendering,
+    repeating,
+    schemas,
+    units,
+)
 from tests.cases.build import MissingLibrary
 from tests.cases.expect import problems
 from tests.cases.seen import Seen
@@ -29,6 +40,7 @@ OPERATIONS: Final[Mapping[str, Callable[[dict[str, Any]], Any]]] = {
     "classify_exception": classifying.run_classify_exception,
     "classify_response": classifying.run_classify_response,
     "execute": executing.run_execute,
+    "idempotency": repeating.run_idempotency,
     "loop": looping.run_loop,
     "provider_names": naming.run_provider_names,
     "render_result": rendering.run_render_result,

@@ -10,6 +10,8 @@ from failsoft.policies import Retry
 from failsoft.policies.retry import decide
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from failsoft.core.errors import AgentError
     from failsoft.core.results import Content, ToolResult
 
@@ -35,6 +37,7 @@ class Seen:
         ran_with: The arguments of every execution.
         repeatable: Whether the tool was declared so; None where the row is not about one tool.
         facts: The rest by name.
+        checks: Words of this operation alone, with their checks; they go before those of all.
     """
 
     error: AgentError | None = None
@@ -43,6 +46,7 @@ class Seen:
     ran_with: list[dict[str, Any]] | None = None
     repeatable: bool | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    checks: dict[str, Callable[[Seen, Any], str | None]] = field(default_factory=dict)
 
 
 def text_of(content: Content) -> str:

@@ -146,7 +146,8 @@ def _intent(call: LiveCall) -> Intent:
     identity = identity_of(
         tool.name,
         call.values,
-        identity=tool.identity,
+        # Not the declared names: a schema may leave names open, and what comes under one of those counts as well.
+        identity=tool.options.identity,
         defaults=plan.defaults,
         hidden=plan.hidden,
         key=call.key,
