@@ -231,6 +231,8 @@ def test_a_site_makes_the_options_ready() -> None:
         10,
     )
     assert (plain.gate, plain.listener) == (None, None)
+    made = Breaker().start(rng=random.Random(1))
+    assert (made.site.name, made.site.lease_s, made.key) == ("", 31.0, "")
     assert site(probe_lease_s=2).lease_s == 2
     assert site(slow_s=3).slow_s == 3
     assert site(window=5).min_calls == 5

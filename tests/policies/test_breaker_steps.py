@@ -192,7 +192,19 @@ def test_a_lease_after_the_clock_went_back_lasts_at_most_its_own_length() -> Non
     assert breaker.admit(512)
 
 
-def test_jitter_shortens_an_opening_by_at_most_its_share() -> None:
+@pytest.mark.parametrize("window_s", [None, 1000.0])
+def test_a_success_never_opens_whatever_stands_in_the_window(window_s: float | None) -> None:
+    """Though half of ten calls have failed when it comes; the next failure opens."""
+    breaker = start(hard_failures=None, window_s=window_s)
+    fail(breaker, times=5, hard=False)
+    succeed(breaker, times=5)
+    assert (breaker.stats(0).calls, breaker.stats(0).failed, breaker.state) == (10, 5, "closed")
+    fail(breaker, hard=False)
+    assert breaker.state == "open"
+
+
+@pytest.mark.parametrize("window_s", [None, 1000.0])
+def test_jitter_shortens_an_opening_by_at_most_its_share(window_s: float | None) -> None:
     """The luck of the draw decides how much of the share; an average one takes half."""
 
     class Luck(random.Random):
@@ -209,9 +221,11 @@ def test_jitter_shortens_an_opening_by_at_most_its_share() -> None:
 
     for value, wait_s in ((0.0, 30.0), (0.5, 27.0), (1.0, 24.0)):
         luck = Luck(value)
-        breaker = start(jitter=0.2, rng=luck)
+        breaker = start(jitter=0.2, rng=luck, window_s=window_s)
         succeed(breaker, times=50)
-        assert luck.draws == 0, "a good call needs no luck"
+        breaker.open(0, for_s=1)
+        succeed(breaker, 1)
+        assert luck.draws == 0, "a good call and a good probe need no luck"
         fail(breaker)
         assert breaker.retry_after(0) == pytest.approx(wait_s)
         assert breaker.stats(0).retry_after_s == breaker.retry_after(0)

@@ -83,7 +83,7 @@ class BreakerState:
         "used",
     )
 
-    def __init__(self, site: BreakerSite, key: str = "") -> None:
+    def __init__(self, site: BreakerSite, key: str) -> None:
         self.site = site
         self.key = key
         self.generation = 1
@@ -354,10 +354,10 @@ class TimedBreakerState(BreakerState):
 
     __slots__ = ("_window",)
 
-    def __init__(self, site: BreakerSite, key: str = "") -> None:
+    def __init__(self, site: BreakerSite, key: str) -> None:
         super().__init__(site, key)
         window_s = site.options.window_s
-        assert window_s is not None, "a breaker without window_s counts calls"
+        assert window_s is not None  # new_state() takes the other kind then
         self._window = BucketWindow(width_s=window_s / _BUCKETS, size=_BUCKETS, fields=3)
 
     def success(self, permit: int, duration_s: float, now: float) -> bool:
