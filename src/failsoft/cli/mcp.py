@@ -70,7 +70,31 @@ def _patterns(word: str, text: str) -> Callable[[Command], Command]:
 )
 @click.option("--url", help="A server behind a URL (streamable HTTP), instead of CMD.")
 @click.option(
-    "--header", "headers", multiple=True, metavar="NAME:VALUE", help="Sent to --url with each request."
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME:VALUE",
+    help="Sent to --url with each request; ${VARIABLE} is filled in from the environment.",
+)
+@click.option(
+    "--login", is_flag=True, help="Have a person log in to --url by a browser, keep the login, and end."
+)
+@click.option("--logout", is_flag=True, help="Forget the login to --url, and end.")
+@click.option(
+    "--client-id", help="With --login: a client that is registered; its secret in $FAILSOFT_CLIENT_SECRET."
+)
+@click.option(
+    "--login-port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="With --login: the port of this machine that the browser comes back to; default a free one.",
+)
+@click.option("--no-browser", is_flag=True, help="With --login: print the address, open no browser.")
+@click.option(
+    "--pass-authorization",
+    "passes_authorization",
+    is_flag=True,
+    help="With --http: send the clients' own Authorization to --url, and have them log in there.",
 )
 @click.option(
     "--http",
@@ -83,7 +107,8 @@ def _patterns(word: str, text: str) -> Callable[[Command], Command]:
     "--token",
     envvar="FAILSOFT_TOKEN",
     show_envvar=True,
-    help="What clients of --http send as bearer token; default a fresh one, told on standard error.",
+    help="What clients of --http send as bearer token (with --pass-authorization as Failsoft-Token); "
+    "default a fresh one, told on standard error.",
 )
 @click.option("--no-token", is_flag=True, help="Ask clients of --http for no token.")
 @click.option(
@@ -101,6 +126,11 @@ def command(
     port: int | None,
     token: str | None,
     no_token: bool,
+    login: bool,
+    logout: bool,
+    client_id: str | None,
+    login_port: int,
+    no_browser: bool,
     **given: Any,
 ) -> int:
     """Serve the MCP server CMD to the client on standard input and output, made reliable.
@@ -110,13 +140,29 @@ def command(
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO if verbose else logging.WARNING, format="failsoft: %(message)s"
     )
+    # An HTTP client logs whole addresses, whose queries may hold secrets.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     specs, config = read_specs(argv, files, given)
+    if logout or login:
+        from failsoft.cli.mcp_login import log_in, log_out
+
+        if logout:
+            return log_out(specs)
+        return log_in(specs, client_id=client_id, port=login_port, browser=not no_browser)
+    specs = _checked(specs)
+    if given["passes_authorization"] and (port is None or len(specs) > 1 or specs[0].url is None):
+        raise UsageError(
+            "--pass-authorization is for clients over --http of one server behind --url\n\n"
+            "hint: without --http use --login, or --header 'Authorization: Bearer ${TOKEN}'"
+        )
     if doctor:
         from failsoft.cli.mcp_doctor import look
 
         return look(specs, config, as_json=as_json)
     if port is not None:
-        asked = None if no_token else token or secrets.token_urlsafe(24)
+        # Without an authorization that the server takes nothing is done, so that no token of our own is needed.
+        open_to_all = no_token or (given["passes_authorization"] and token is None)
+        asked = None if open_to_all else token or secrets.token_urlsafe(24)
         return _over_http(specs, port, asked, store, config, told=token is None)
     finished = asyncio.run(run_stdio(specs, store=store, config=config))
     return 0 if finished else 130
@@ -126,18 +172,42 @@ def _over_http(
     specs: list[ServerSpec], port: int, token: str | None, store: str, config: Any, *, told: bool
 ) -> int:
     try:
-        from failsoft.adapters.mcp.listener import PATH, listen
+        from failsoft.adapters.mcp.listener import listen
     except ModuleNotFoundError as exc:
         raise UsageError("serving over HTTP needs a package\n\nhint: pip install 'failsoft[mcp]'") from exc
-    click.echo(f"failsoft: http://127.0.0.1:{port}{PATH}", err=True)
-    if token is not None and told:
-        click.echo(f"failsoft: Authorization: Bearer {token}", err=True)
 
     def front(client: ClientSide) -> Any:
         return make_front(specs, client, store=store, config=config)
 
-    asyncio.run(listen(front, port, token=token))
+    def tell(url: str) -> None:
+        click.echo(f"failsoft: {url}", err=True)
+        if token is not None and told:
+            click.echo(f"failsoft: Authorization: Bearer {token}", err=True)
+
+    login_url = specs[0].reached_at()[0] if specs[0].passes_authorization else None
+    asyncio.run(listen(front, port, token=token, login_url=login_url, told=tell))
     return 0
+
+
+def _checked(specs: list[ServerSpec]) -> list[ServerSpec]:
+    """The servers that can be reached as they are described; of several, one that cannot is left out.
+
+    Raises:
+        UsageError: None of them can.
+    """
+    good = []
+    for spec in specs:
+        try:
+            spec.check()
+        except UsageError as exc:
+            if len(specs) == 1:
+                raise
+            logging.getLogger("failsoft.mcp").warning("the server %s is left out: %s", spec.name, exc)
+            continue
+        good.append(spec)
+    if not good:
+        raise UsageError("none of the servers can be reached as they are described")
+    return good
 
 
 def read_specs(
@@ -175,6 +245,7 @@ def _spec(argv: tuple[str, ...], given: dict[str, Any]) -> ServerSpec:
         argv=argv,
         url=given["url"],
         headers=dict(_header(text) for text in given["headers"]),
+        passes_authorization=given["passes_authorization"],
         options=ServerOptions(trust=given["trust"], tools=tools),
         restarts=Restarts(most=given["restarts"]),
         hang_s=given["hang_s"],

@@ -2,7 +2,7 @@
 
 {"mcpServers": {"files": {"command": "npx", "args": ["..."], "env": {"A": "b"},
                           "failsoft": {"trust": "cautious", "tools": {"get_*": {"read_only": true}}}},
-                "remote": {"url": "https://...", "headers": {"Authorization": "..."}}}}
+                "remote": {"url": "https://...", "headers": {"Authorization": "Bearer ${TOKEN}"}}}}
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from failsoft.adapters.mcp.child import Child
 from failsoft.adapters.mcp.effects import ServerOptions
+from failsoft.adapters.mcp.logins import shown
 from failsoft.adapters.mcp.restarts import Restarts
+from failsoft.adapters.mcp.variables import expanded, expanded_table, expanded_where_set
 from failsoft.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,6 +34,9 @@ _OWN: Final = ("trust", "tools", "restarts", "hang_s", "start_s", "remember_s")
 class ServerSpec:
     """One server: how it is reached, and what is said of it. Either `argv` or `url`.
 
+    `${NAME}` in a URL, in headers and in the environment stands for a variable of this process's environment, and is
+    filled in when the server is reached, so that a value is not shown with the rest.
+
     Args:
         name: For people, for prefixes on a clash, and as the scope of its ledger.
         argv: Its command line.
@@ -38,6 +44,7 @@ class ServerSpec:
         cwd: Where it runs.
         url: Of its streamable HTTP endpoint.
         headers: Sent with each request there.
+        passes_authorization: Whether the client's own `Authorization` is sent there; for clients over HTTP.
         options: What is said of its tools.
         restarts: How often it may be started again.
         hang_s: Seconds after which a server that answers nothing is killed.
@@ -51,6 +58,7 @@ class ServerSpec:
     cwd: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    passes_authorization: bool = False
     options: ServerOptions = field(default_factory=ServerOptions)
     restarts: Restarts = field(default_factory=Restarts)
     hang_s: float = 30.0
@@ -61,17 +69,52 @@ class ServerSpec:
         """A fresh connection, not opened yet.
 
         Raises:
-            UsageError: The package for HTTP is missing.
+            UsageError: The package for HTTP is missing, or a variable is.
         """
         if self.url is None:
-            return Child(self.argv, env=self.env, cwd=self.cwd)
+            argv = [expanded_where_set(word) for word in self.argv]
+            return Child(argv, env=expanded_table(self.env, f"{self.name}: env"), cwd=self.cwd)
         try:
-            from failsoft.adapters.mcp.remote import Remote  # brings an HTTP client that pipes do not need
+            # Brings an HTTP client that pipes do not need.
+            from failsoft.adapters.mcp.bearer import Bearer
+            from failsoft.adapters.mcp.remote import Remote
         except ModuleNotFoundError as exc:
             raise UsageError(
                 "a server behind a URL needs a package\n\nhint: pip install 'failsoft[mcp]'"
             ) from exc
-        return Remote(self.url, self.headers)
+        url, headers = self.reached_at()
+        has_own = self.passes_authorization or any(name.lower() == "authorization" for name in headers)
+        return Remote(
+            url,
+            headers,
+            auth=None if has_own else Bearer(url),
+            passes_authorization=self.passes_authorization,
+        )
+
+    def reached_at(self) -> tuple[str, dict[str, str]]:
+        """The URL and the headers, with their variables filled in.
+
+        Raises:
+            UsageError: A variable is not set.
+        """
+        url = expanded(self.url or "", f"{self.name}: url")
+        return url, expanded_table(self.headers, f"{self.name}: headers")
+
+    def check(self) -> None:
+        """Find out now what could not work later.
+
+        Raises:
+            UsageError: A variable is not set; the URL is none.
+        """
+        expanded_table(self.env, f"{self.name}: env")
+        if self.url is None:
+            return
+        url, _ = self.reached_at()
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(
+                f"{self.name}: the URL of a server begins with http:// or https:// and a host, got {shown(url)!r}"
+            )
 
 
 def load_servers(path: str | os.PathLike[str]) -> list[ServerSpec]:

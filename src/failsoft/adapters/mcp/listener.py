@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import hmac
 import logging
 import secrets
 import signal
+import socket
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -21,17 +23,18 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from failsoft.adapters.mcp import inbound, wire
-from failsoft.adapters.mcp.events import event
-from failsoft.adapters.mcp.headers import VERSION
+from failsoft.adapters.mcp.carried import TRACE, Carried, carried
+from failsoft.adapters.mcp.headers import SESSION, VERSION
 from failsoft.adapters.mcp.port import Port
-from failsoft.core.errors import AgentError
+from failsoft.adapters.mcp.reading import Reading
+from failsoft.adapters.mcp.relay import Relay
+from failsoft.core.errors import AgentError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from starlette.requests import Request
 
-    from failsoft.adapters.mcp.port import Stream
     from failsoft.adapters.mcp.session import ClientSide
     from failsoft.adapters.mcp.wire import Message
 
@@ -40,13 +43,13 @@ __all__ = ["PATH", "Listener", "listen"]
 log = logging.getLogger("failsoft.mcp")
 
 PATH: Final = "/mcp"
-_SESSION: Final = "mcp-session-id"
 _LAST_EVENT: Final = "last-event-id"
 # From this revision on clients understand an event without data.
 _PRIMED: Final = "2025-11-25"
-_RETRY_MS: Final = 500
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _MAX_SESSIONS: Final = 100
+_MAX_STATELESS: Final = 20
+_BACKLOG: Final = 2048
 _FORGOTTEN_S: Final = 3600.0
 _KEEP_ALIVE_S: Final = 15.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -58,40 +61,59 @@ class Listener:
     Args:
         make_front: Makes what serves one client: it has `start`, `from_client` and `aclose`.
         token: What clients must send as `Authorization: Bearer ...`; None asks for nothing.
+        login_url: The server behind, where clients log in themselves: their `Authorization` is for that server, and
+            `token` is then asked for as `Failsoft-Token`.
     """
 
-    def __init__(self, make_front: Callable[[ClientSide], Any], *, token: str | None) -> None:
+    def __init__(
+        self, make_front: Callable[[ClientSide], Any], *, token: str | None, login_url: str | None = None
+    ) -> None:
         self._make_front, self._token = make_front, token
         self._ports: dict[str, Port] = {}
-        self._stateless: dict[bool, Port] = {}
+        self._stateless: dict[tuple[bool, str], Port] = {}
         self._starting = asyncio.Lock()
-        self.app = Starlette(routes=[Route(PATH, self._serve, methods=["POST", "GET", "DELETE"])])
+        self._relay = None if login_url is None else Relay(login_url, PATH, self._stranger)
+        routes = [] if self._relay is None else self._relay.routes
+        self.app = Starlette(routes=[Route(PATH, self._serve, methods=["POST", "GET", "DELETE"]), *routes])
 
     # ---- who may come in ----
 
-    def _refusal(self, request: Request) -> Response | None:
+    def _stranger(self, request: Request) -> Response | None:
+        """The refusal of a page of somebody else's, and of a name that only seems to be this machine's."""
         host = urlsplit(f"//{request.headers.get('host', '')}").hostname
         origin = request.headers.get("origin")
         if host not in _LOOPBACK or (origin and urlsplit(origin).hostname not in _LOOPBACK):
             return _error(403, wire.INVALID_REQUEST, "this server is for this machine only")
-        given = request.headers.get("authorization", "")
-        if self._token is not None and not hmac.compare_digest(
-            given.encode(), f"Bearer {self._token}".encode()
-        ):
-            return _error(
-                401, wire.INVALID_REQUEST, "a bearer token is needed", {"www-authenticate": "Bearer"}
-            )
         return None
+
+    def _refusal(self, request: Request) -> Response | None:
+        stranger = self._stranger(request)
+        if stranger is not None or self._token is None:
+            return stranger
+        if self._relay is not None:
+            name, wanted, told = "failsoft-token", self._token, {}
+        else:
+            name, wanted, told = "authorization", f"Bearer {self._token}", {"www-authenticate": "Bearer"}
+        if hmac.compare_digest(request.headers.get(name, "").encode(), wanted.encode()):
+            return None
+        status = 401 if told else 403
+        return _error(status, wire.INVALID_REQUEST, f"the header {name.title()} has no good token", told)
 
     async def _serve(self, request: Request) -> Response:
         refusal = self._refusal(request)
         if refusal is not None:
             return refusal
+        carried.set(
+            Carried(
+                authorization=request.headers.get("authorization") if self._relay is not None else None,
+                headers={name: request.headers[name] for name in TRACE if name in request.headers},
+            )
+        )
         if request.method == "POST":
             return await self._post(request)
         if inbound.is_modern(None, request.headers):
             return Response(status_code=405, headers={"allow": "POST"})
-        port = self._ports.get(request.headers.get(_SESSION, ""))
+        port = self._ports.get(request.headers.get(SESSION, ""))
         if port is None:
             return _error(404, wire.INVALID_REQUEST, "there is no such session")
         if request.method == "DELETE":
@@ -99,11 +121,11 @@ class Listener:
             return Response(status_code=204)
         last_id = request.headers.get(_LAST_EVENT)
         if last_id is None:
-            return self._streamed(_Reading(port.listen(), port))
+            return self._streamed(Reading(port.listen(), port))
         found = port.find(last_id)
         if found is None:
             return _error(404, wire.INVALID_REQUEST, "there is no such event any more")
-        return self._streamed(_Reading(found[0], port, after=found[1]))
+        return self._streamed(Reading(found[0], port, after=found[1]))
 
     # ---- messages ----
 
@@ -138,8 +160,10 @@ class Listener:
     async def _request(self, request: Request, message: Message, port: Port, *, modern: bool) -> Response:
         """Hand a request on; its answer at once, or a stream where there is more to tell before it."""
         accepts = "text/event-stream" in request.headers.get("accept", "")
-        primed = not modern and accepts and request.headers.get(VERSION, "") >= _PRIMED
-        reading = _Reading(port.request(message), port, primed=primed)
+        primed = (
+            self._relay is None and not modern and accepts and request.headers.get(VERSION, "") >= _PRIMED
+        )
+        reading = Reading(port.request(message), port, primed=primed)
         if primed:
             return self._streamed(reading)
         try:
@@ -150,6 +174,12 @@ class Listener:
         except asyncio.CancelledError:
             reading.end()
             raise
+        own = carried.get()
+        if own is not None and own.refusal is not None and self._relay is not None:
+            reading.end()
+            if message["method"] == "initialize":
+                await self._close(port)
+            return self._relay.answer(request, own.refusal)
         if first is not None and reading.stream.is_over and (modern or not accepts):
             reading.end()
             return Response(
@@ -162,7 +192,7 @@ class Listener:
 
     async def _port_for(self, request: Request, message: Message, *, modern: bool) -> Port | None:
         """The client's port; a new one for a handshake, a common one for requests that need none."""
-        id = request.headers.get(_SESSION)
+        id = request.headers.get(SESSION)
         if id is not None and not modern:
             known = self._ports.get(id)
             if known is not None:
@@ -174,10 +204,16 @@ class Listener:
             self._ports[port.id] = port
             return port
         async with self._starting:
-            # A server takes its first request for the word on which revision is spoken: one for each kind.
-            if modern not in self._stateless:
-                self._stateless[modern] = await self._open(stateless=True)
-        return self._stateless[modern]
+            # A server takes its first request for the word on which revision is spoken: one for each kind. What one
+            # person's server has answered is not for another.
+            who = request.headers.get("authorization", "") if self._relay is not None else ""
+            key = modern, hashlib.sha256(who.encode()).hexdigest()
+            if key not in self._stateless:
+                await self._close_forgotten()
+                self._stateless[key] = await self._open(stateless=True)
+            port = self._stateless[key]
+            port.used_at = asyncio.get_running_loop().time()
+        return port
 
     async def _open(self, *, stateless: bool) -> Port:
         port = Port(secrets.token_urlsafe(24), stateless=stateless)
@@ -189,7 +225,7 @@ class Listener:
             raise
         return port
 
-    def _streamed(self, reading: _Reading, first: bytes | None = None) -> StreamingResponse:
+    def _streamed(self, reading: Reading, first: bytes | None = None) -> StreamingResponse:
         async def body() -> AsyncIterator[bytes]:
             line = first
             try:
@@ -228,57 +264,17 @@ class Listener:
             idle.append(min(self._ports.values(), key=lambda port: port.used_at))
         for port in idle:
             await self._close(port)
+        unused = sorted((port.used_at, key) for key, port in self._stateless.items() if not port.is_open)
+        for _, key in unused[: max(0, len(self._stateless) - _MAX_STATELESS + 1)]:
+            await self._stateless.pop(key).front.aclose()
 
     async def aclose(self) -> None:
         """End all sessions and their servers."""
         ports = [*self._ports.values(), *self._stateless.values()]
         self._ports, self._stateless = {}, {}
         await asyncio.gather(*(port.front.aclose() for port in ports), return_exceptions=True)
-
-
-class _Reading:
-    """One response that reads a stream: from the request itself, or from where a client comes back to it.
-
-    Args:
-        stream: What is read.
-        port: Whose it is.
-        after: How many messages the client has seen; None for all that nobody has read.
-        primed: Whether the client is told at once where to come back to.
-    """
-
-    def __init__(self, stream: Stream, port: Port, *, after: int | None = None, primed: bool = False) -> None:
-        self.stream, self.primed, self._port = stream, primed, port
-        self._reader = stream.read(after)
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Of the response."""
-        return {} if self._port.stateless else {_SESSION: self._port.id}
-
-    async def next(self) -> bytes | None:
-        """The next message; None at the end."""
-        return await self.stream.next(self._reader, keep=not self._port.stateless)
-
-    def event(self, line: bytes) -> bytes:
-        """A message with its place, where a client can come back to it."""
-        if self._port.stateless:
-            return event(line)
-        return self._place() + event(line)
-
-    def priming(self) -> bytes:
-        """An event that says nothing but where the stream begins, and when to come back."""
-        return self._place() + b"retry: %d\ndata: \n\n" % _RETRY_MS
-
-    def _place(self) -> bytes:
-        return b"id: %d-%d\n" % (self.stream.number, self.stream.sent)
-
-    def end(self) -> None:
-        """The response has ended, or its client has left."""
-        self.stream.leave(self._reader)
-        if self.stream.is_over:
-            self._port.close(self.stream)
-        else:
-            self._port.abandon(self.stream)
+        if self._relay is not None:
+            await self._relay.aclose()
 
 
 def _answer(message: Message) -> JSONResponse:
@@ -298,30 +294,52 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def listen(make_front: Callable[[ClientSide], Any], port: int, *, token: str | None) -> None:
+async def listen(
+    make_front: Callable[[ClientSide], Any],
+    port: int,
+    *,
+    token: str | None,
+    login_url: str | None = None,
+    told: Callable[[str], object] = lambda url: None,
+) -> None:
     """Serve clients at `http://127.0.0.1:PORT/mcp` until a signal comes.
 
     Args:
         make_front: As for `Listener`.
-        port: Where; 0 for a free one, which is logged.
+        port: Where; 0 for a free one.
         token: As for `Listener`.
+        login_url: As for `Listener`.
+        told: Is given the address once it can be connected to.
+
+    Raises:
+        UsageError: The port cannot be had.
     """
-    listener = Listener(make_front, token=token)
-    config = uvicorn.Config(
-        listener.app,
-        host="127.0.0.1",
-        port=port,
-        log_level="warning",
-        lifespan="off",
-        timeout_graceful_shutdown=2,
-    )
+    sock = _bound(port)
+    listener = Listener(make_front, token=token, login_url=login_url)
+    config = uvicorn.Config(listener.app, log_level="warning", lifespan="off", timeout_graceful_shutdown=2)
     server = _Server(config)
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, setattr, server, "should_exit", True)
     try:
-        await server.serve()
+        told(f"http://127.0.0.1:{sock.getsockname()[1]}{PATH}")
+        await server.serve(sockets=[sock])
     finally:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
         await listener.aclose()
+        sock.close()
+
+
+def _bound(port: int) -> socket.socket:
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind(("127.0.0.1", port))
+        sock.listen(_BACKLOG)
+    except OSError as exc:
+        sock.close()
+        raise UsageError(
+            f"port {port} cannot be had: {exc.strerror}\n\nhint: another number, or --http 0 for a free one"
+        ) from exc
+    return sock

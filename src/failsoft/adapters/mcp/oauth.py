@@ -1,0 +1,329 @@
+"""Logging in to a server by OAuth, and new tokens for old ones, by the official SDK's client.
+
+    discovery, registration, the person's browser, a redirect to this machine, tokens ── all of it the SDK's flow
+
+Source of the rules: the Model Context Protocol, "Authorization", 2025-06-18 and later; RFC 8252 for the redirect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import ValidationError
+
+from failsoft.adapters.mcp import logins, wire
+from failsoft.adapters.mcp.logins import Login
+from failsoft.adapters.mcp.merging import own_info
+from failsoft.core.errors import PermissionDenied, Unavailable
+from failsoft.core.kinds import Effect, Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+__all__ = ["log_in", "refreshed"]
+
+# The SDK's flow logs its errors with their texts, which quote what servers answered to tokens.
+logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
+
+_REQUEST_S: Final = 30.0
+_PERSON_S: Final = 300.0
+_HELLO: Final = "2025-11-25"
+_BOTH: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+_PAGE: Final = (
+    "<!doctype html><meta charset=utf-8><title>failsoft</title><p>{text} This window can be closed."
+)
+_FAILURES: Final = (
+    OAuthFlowError,
+    OAuthRegistrationError,
+    OAuthTokenError,
+    httpx2.HTTPError,
+    ValidationError,
+    ValueError,
+)
+
+
+class _Keep:
+    """The SDK's storage: one login in memory."""
+
+    def __init__(self, login: Login | None, client: OAuthClientInformationFull | None) -> None:
+        self.tokens = None if login is None else OAuthToken.model_validate(login.tokens)
+        self.client = client
+        if login is not None and login.client:
+            self.client = OAuthClientInformationFull.model_validate(login.client)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.client = client_info
+
+
+class _Redirect:
+    """Where the browser comes back to: one request on a port of this machine."""
+
+    def __init__(self) -> None:
+        self.answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+        self._server: asyncio.Server | None = None
+        self.path = f"/{secrets.token_urlsafe(9)}"
+
+    async def open(self, port: int) -> str:
+        """Listen; the address."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{self.path}"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_REQUEST_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+            target = urlsplit(head.split(b" ", 2)[1].decode("ascii", "replace"))
+            status, text = "404 Not Found", "Nothing is here."
+            if target.path == self.path:
+                status, text = "200 OK", self._take(parse_qs(target.query))
+            body = _PAGE.format(text=text).encode()
+            writer.write(
+                f"HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(body)}\r\n"
+                "connection: close\r\n\r\n".encode()
+                + body
+            )
+            await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError):
+            pass  # no browser, and none of ours
+        finally:
+            writer.close()
+
+    def _take(self, query: dict[str, list[str]]) -> str:
+        first = {name: values[0] for name, values in query.items()}
+        result = AuthorizationCodeResult(
+            code=first.get("code", ""), state=first.get("state"), iss=first.get("iss")
+        )
+        if not self.answer.done():
+            self.answer.set_result(result)
+        return "You are logged in." if result.code else "The login was refused."
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+
+def _provider(
+    login: Login | None,
+    url: str,
+    keep: _Keep,
+    redirect_uri: str,
+    redirect: Callable[[str], Awaitable[None]] | None = None,
+    callback: Callable[[], Awaitable[AuthorizationCodeResult]] | None = None,
+) -> OAuthClientProvider:
+    metadata = OAuthClientMetadata.model_validate(
+        {
+            "client_name": "failsoft",
+            "redirect_uris": [redirect_uri],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "none",
+        }
+    )
+    made = OAuthClientProvider(url, metadata, keep, redirect_handler=redirect, callback_handler=callback)
+    if login is not None:
+        # The SDK keeps neither across a restart, and without them would ask the wrong server for new tokens, too late.
+        if login.server is not None:
+            made.context.oauth_metadata = OAuthMetadata.model_validate(login.server)
+        if login.resource is not None:
+            made.context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(
+                login.resource
+            )
+    return made
+
+
+def _login_of(url: str, provider: OAuthClientProvider, keep: _Keep) -> Login:
+    tokens, context = keep.tokens, provider.context
+    assert tokens is not None
+    return Login(
+        url=url,
+        tokens=_plain(tokens),
+        expires_at=None if tokens.expires_in is None else time.time() + tokens.expires_in,
+        client={} if keep.client is None else _plain(keep.client),
+        server=None if context.oauth_metadata is None else _plain(context.oauth_metadata),
+        resource=None
+        if context.protected_resource_metadata is None
+        else _plain(context.protected_resource_metadata),
+    )
+
+
+def _plain(model: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return plain
+
+
+async def log_in(
+    url: str,
+    show: Callable[[str], Awaitable[None]],
+    *,
+    client_id: str | None = None,
+    client_secret: str | None = None,
+    port: int = 0,
+    person_s: float = _PERSON_S,
+    headers: dict[str, str] | None = None,
+) -> Login | None:
+    """Have a person log in, and keep what that gives.
+
+    Args:
+        url: The server's endpoint.
+        show: Brings the person to the authorization server: is given the address for their browser.
+        client_id: Of a client that is registered already; default registers one.
+        client_secret: The same client's.
+        port: Where the browser comes back to, on this machine; 0 for a free one.
+        person_s: Seconds that the person has.
+        headers: Sent to the server too.
+
+    Returns:
+        The login; None where the server asks for none.
+
+    Raises:
+        PermissionDenied: There is no login: refused, not possible, or nobody came back.
+        Unavailable: The server or its authorization server does not answer.
+    """
+    redirect = _Redirect()
+    try:
+        address = await redirect.open(port)
+    except OSError as exc:
+        raise Unavailable(
+            f"Port {port} cannot be had for the way back from the browser: {exc.strerror}.",
+            reason="port_in_use",
+            effect=Effect.NONE,
+        ) from exc
+    client = None
+    if client_id is not None:
+        method = "none" if client_secret is None else "client_secret_post"
+        client = OAuthClientInformationFull.model_validate(
+            {
+                "client_id": client_id,
+                "client_secret": client_secret,
+                "redirect_uris": [address],
+                "token_endpoint_auth_method": method,
+            }
+        )
+
+    async def came_back() -> AuthorizationCodeResult:
+        async with asyncio.timeout(person_s):
+            return await redirect.answer
+
+    keep = _Keep(None, client)
+    provider = _provider(None, url, keep, address, show, came_back)
+    try:
+        status = await _knock(url, provider, headers or {})
+    except TimeoutError as exc:
+        raise _refused(f"nobody came back from the browser in {person_s:g} s") from exc
+    except _FAILURES as exc:
+        raise _failed(exc) from exc
+    finally:
+        await redirect.close()
+    if keep.tokens is None:
+        if status in (401, 403):
+            raise _refused(f"the server answers HTTP {status} and names no way to log in")
+        return None
+    login = _login_of(url, provider, keep)
+    if status in (401, 403):
+        raise _refused(f"the server does not take the new token (HTTP {status})")
+    logins.save(login)
+    return login
+
+
+async def _knock(url: str, auth: httpx2.Auth, headers: dict[str, str]) -> int:
+    """Ask the server for a handshake, which a server that wants a login refuses; the status in the end."""
+    params = {"protocolVersion": _HELLO, "capabilities": {}, "clientInfo": own_info()}
+    body = wire.encode(wire.request(1, "initialize", params))
+    limits = httpx2.Timeout(_REQUEST_S)
+    async with httpx2.AsyncClient(auth=auth, timeout=limits, headers=headers) as client:
+        async with client.stream("POST", url, content=body, headers=_BOTH) as answer:
+            status, session = answer.status_code, answer.headers.get("mcp-session-id")
+        if session is not None:
+            await client.delete(url, headers={"mcp-session-id": session})
+    return status
+
+
+async def refreshed(login: Login) -> Login | None:
+    """A login with a new access token, written down; None where its server gives none any more.
+
+    Raises:
+        Unavailable: The authorization server does not answer.
+    """
+    if not login.tokens.get("refresh_token"):
+        return None
+    keep = _Keep(login, None)
+    provider = _provider(login, login.url, keep, "http://127.0.0.1/")
+    provider.context.token_expiry_time = 1.0  # so that the flow begins with the refresh
+    request = httpx2.Request("POST", login.url, headers={"mcp-protocol-version": _HELLO})
+    flow = provider.async_auth_flow(request)
+    try:
+        async with httpx2.AsyncClient(timeout=_REQUEST_S) as client:
+            asked = await anext(flow)
+            if asked is request:
+                return None
+            # The next thing the flow wants to send is the request itself, which it only lends its token to.
+            while asked is not request:
+                answer = await client.send(asked)
+                if answer.status_code >= 500:
+                    raise Unavailable(
+                        f"The authorization server answers HTTP {answer.status_code}.", effect=Effect.NONE
+                    )
+                asked = await flow.asend(answer)
+    except _FAILURES as exc:
+        raise _failed(exc) from exc
+    finally:
+        await flow.aclose()
+    if keep.tokens is None or keep.tokens.access_token == login.access_token:
+        return None
+    made = replace(
+        _login_of(login.url, provider, keep),
+        client=login.client,
+        server=login.server,
+        resource=login.resource,
+    )
+    logins.save(made)
+    return made
+
+
+def _refused(why: str) -> PermissionDenied:
+    return PermissionDenied(
+        f"There is no login: {why}.", reason="login_failed", owner=Owner.HUMAN, effect=Effect.NONE
+    )
+
+
+def _failed(exc: Exception) -> PermissionDenied | Unavailable:
+    """What went wrong, without what servers wrote: that may quote tokens."""
+    if isinstance(exc, httpx2.HTTPError):
+        return Unavailable(
+            f"The server, or where it sends its clients to log in, could not be reached: {type(exc).__name__}.",
+            reason="connect_failed",
+            effect=Effect.NONE,
+        )
+    steps = {
+        OAuthRegistrationError: "the authorization server did not register this client; --client-id takes one that is registered",
+        OAuthTokenError: "the authorization server gave no token",
+        OAuthFlowError: "the person refused, or the answers of the server and its authorization server do not fit together",
+    }
+    why = next((text for kind, text in steps.items() if isinstance(exc, kind)), "an answer cannot be read")
+    return _refused(why)
