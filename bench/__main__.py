@@ -1,6 +1,6 @@
 """`./run bench`: all measurements in one run, stored with the machine, and a page of them.
 
-    ./run bench [--quick] [--only NAME]... [--compare BASE] [--results FOLDER]
+    ./run bench [--quick] [--only NAME]... [--compare BASE] [--results FOLDER] [--page]
 
 Progress goes to stderr. A suite that fails is reported and the others go on; the exit status is then 1.
 """
@@ -12,7 +12,6 @@ import datetime
 import importlib.util
 import json
 import os
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -21,21 +20,6 @@ from bench.compare import compare, load, worse
 from bench.measure import ROOT, machine, say, show
 from bench.page import write_page
 from bench.suites import SUITES, Suite, run
-
-PEERS = (
-    "aiolimiter",
-    "circuitbreaker",
-    "langchain",
-    "limits",
-    "loky",
-    "openai-agents",
-    "pebble",
-    "purgatory",
-    "pybreaker",
-    "pydantic-ai-slim",
-    "stamina",
-    "tenacity",
-)
 
 
 def parsed() -> argparse.Namespace:
@@ -50,30 +34,43 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--results", type=Path, metavar="FOLDER", help="default bench/results; with --quick .bench/results"
     )
+    parser.add_argument(
+        "--page", action="store_true", help="draw the page from what is stored; measure nothing"
+    )
     return parser.parse_args()
 
 
 def measured(suite: Suite, quick: bool) -> dict[str, Any] | None:
-    """What is stored of one suite; None where it failed, which has been said."""
+    """What is stored of one suite; None where there is nothing, which has been said."""
     missing = [name for name in suite.needs if importlib.util.find_spec(name) is None]
     if missing:
         say(f"{suite.name}: left out, it needs {', '.join(missing)}")
         return None
-    where, began = machine(*PEERS), time.monotonic()
+    where, began = machine(*suite.peers), time.monotonic()
     try:
         found = run(suite, quick)
-    except (subprocess.CalledProcessError, ValueError, KeyError) as exc:
-        say(f"{suite.name}: failed: {exc}")
+    except Exception as exc:  # whatever it is, the other suites go on
+        say(f"{suite.name}: FAILED: {type(exc).__name__}: {exc}")
         return None
-    say(f"{suite.name}: done in {time.monotonic() - began:.0f} s")
+    where["versions"] = {**where["versions"], **found.pop("versions", {})}
+    took_s = round(time.monotonic() - began)
+    say(f"{suite.name}: done in {took_s} s")
     return {
         "suite": suite.name,
         "title": suite.title,
         "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "quick": quick,
+        "took_s": took_s,
         "machine": where,
         **found,
     }
+
+
+def store(folder: Path, result: dict[str, Any]) -> None:
+    """Keep one suite's result, as soon as it is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(result, indent=1, ensure_ascii=False)
+    (folder / f"{result['suite']}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def show_changes(results: list[dict[str, Any]], before: dict[str, dict[str, Any]]) -> None:
@@ -82,7 +79,7 @@ def show_changes(results: list[dict[str, Any]], before: dict[str, dict[str, Any]
     lost = []
     for result in results:
         old = before.get(result["suite"])
-        if old is None:
+        if old is None or "suite" not in old:
             print(f"  {result['suite']}: nothing stored")
             continue
         rows = compare(result["rows"], old["rows"])
@@ -101,32 +98,36 @@ def main() -> int:
     chosen = [
         suite
         for suite in SUITES
-        if (options.only is None or suite.name in options.only)
+        if not options.page
+        and (options.only is None or suite.name in options.only)
         and not (options.quick and suite.quick is None)
     ]
-    results = []
+    results, began = [], time.monotonic()
     for number, suite in enumerate(chosen):
-        say(f"[{number + 1}/{len(chosen)}] {suite.name}")
+        say(f"[{number + 1}/{len(chosen)}] {suite.name}, {time.monotonic() - began:.0f} s so far")
         result = measured(suite, options.quick)
         if result is not None:
             results.append(result)
+            store(folder, result)
             show(result["rows"])
     folder.mkdir(parents=True, exist_ok=True)
-    for result in results:
-        text = json.dumps(result, indent=1, ensure_ascii=False)
-        (folder / f"{result['suite']}.json").write_text(text + "\n", encoding="utf-8")
     page = folder / "index.html"
     write_page(page, stored(folder))
-    say(f"stored in {os.path.relpath(folder)}, page {os.path.relpath(page)}")
+    say(
+        f"stored in {os.path.relpath(folder)}, page {os.path.relpath(page)}, {time.monotonic() - began:.0f} s"
+    )
     if options.compare:
         show_changes(results, before)
-    return 0 if len(results) == len(chosen) else 1
+    lost = sorted({suite.name for suite in chosen} - {result["suite"] for result in results})
+    if lost:
+        say(f"without figures: {', '.join(lost)}")
+    return 1 if lost else 0
 
 
 def stored(folder: Path) -> list[dict[str, Any]]:
     """All results of a folder, in the order of the suites; files of other kinds are left alone."""
     order = {suite.name: number for number, suite in enumerate(SUITES)}
-    found = [each for each in load(folder).values() if "suite" in each]
+    found = [each for each in load(folder).values() if "suite" in each] if any(folder.glob("*.json")) else []
     return sorted(found, key=lambda each: order.get(each["suite"], len(order)))
 
 

@@ -6,6 +6,7 @@ A figure that has a floor is compared by its ratio to the floor, so that another
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ __all__ = ["compare", "load", "worse"]
 
 # A figure that moves by less than this is never called better or worse, however quiet the run was.
 LEAST = 0.03
-_MORE_IS_BETTER = ("MB/s",)
+_MORE_IS_BETTER = ("%", "MB/s", "calls/s")
 
 
 def load(base: Path) -> dict[str, dict[str, Any]]:
@@ -35,9 +36,7 @@ def compare(now: list[dict[str, Any]], before: list[dict[str, Any]]) -> list[dic
         if was is None or row["case"] == row.get("floor"):
             continue
         field = "ratio" if "ratio" in row and "ratio" in was else "value"
-        if not was.get(field):
-            continue
-        change = row[field] / was[field]
+        change = _change(row[field], was[field])
         band = max(LEAST, row.get("noise", 0.0) + was.get("noise", 0.0))
         more, less = ("better", "worse") if row["unit"] in _MORE_IS_BETTER else ("worse", "better")
         verdict = "same" if abs(change - 1) <= band else more if change > 1 else less
@@ -45,6 +44,13 @@ def compare(now: list[dict[str, Any]], before: list[dict[str, Any]]) -> list[dic
             {"table": row["table"], "case": row["case"], "change": change, "band": band, "verdict": verdict}
         )
     return rows
+
+
+def _change(now: float, before: float) -> float:
+    """Now as a multiple of before; a count that was nothing and is something has grown without bound."""
+    if before:
+        return now / before
+    return math.inf if now else 1.0
 
 
 def worse(rows: list[dict[str, Any]]) -> list[str]:

@@ -1,17 +1,19 @@
 """Reads spoiled tool calls and counts what came of them: recovered exactly, refused, or run with something else.
 
-    python -m bench.repair [FILE.jsonl] [--lines 50000] [--seed 1] [--peers]
+    python -m bench.repair [FILE.jsonl] [--lines 50000] [--seed 1] [--peers] [--json OUT]
 
 `FILE.jsonl` has lines `{"schema", "intended", "raw", "truncated", "harmless"}`, and `corruption` where known.
 `harmless`: true for one meaning, false where nothing may run, null where the intended values or a refusal are right.
 Without a file the lines are made by `bench.corrupt` from the ground truth of BFCL.
-BFCL and the peers are fetched into `.bench/`, for the measurement only; nothing of them is part of the project.
+BFCL is fetched into `.bench/`, for the measurement only; nothing of it is part of the project.
+A peer that is not installed is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import subprocess
 import sys
@@ -27,29 +29,30 @@ from failsoft.arguments import ArgumentReader
 from failsoft.core.errors import InvalidArgument
 
 CACHE = Path(__file__).parent.parent / ".bench"
-PACKAGES = {
-    "bfcl": ["--no-deps", "bfcl-eval==2026.3.23"],
-    "peers": ["json-repair", "langchain-core", "pydantic-ai-slim"],
-}
+BFCL = "bfcl-eval==2026.3.23"
 REFUSED = object()
 Reading = Callable[[dict[str, Any], str, bool], Any]
 _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None, "": None}
 
 
-def fetched(name: str) -> Path:
-    """The folder of a package set, fetched when it is not there."""
-    folder = CACHE / name
-    if not folder.exists():
+def fetched() -> Path:
+    """The folder with BFCL in it, fetched when it is not there.
+
+    Raises:
+        subprocess.CalledProcessError: It cannot be fetched.
+    """
+    folder = CACHE / "bfcl"
+    if not (folder / "bfcl_eval" / "data").is_dir():
         CACHE.mkdir(exist_ok=True)
         (CACHE / ".gitignore").write_text("*\n", encoding="utf-8")
-        command = ["uv", "pip", "install", "-q", "--python", sys.executable, "--target", str(folder)]
-        subprocess.run([*command, *PACKAGES[name]], check=True)
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), BFCL]
+        subprocess.run(command, check=True)
     return folder
 
 
 def bfcl_calls() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Schema and ground-truth arguments of every BFCL call whose arguments fit its schema."""
-    data = fetched("bfcl") / "bfcl_eval" / "data"
+    data = fetched() / "bfcl_eval" / "data"
     calls = []
     for answers in sorted((data / "possible_answer").glob("BFCL_v4_*.json")):
         if not (data / answers.name).exists() or "multi_turn" in answers.name or "java" in answers.name:
@@ -128,21 +131,24 @@ def by_failsoft(schema: dict[str, Any], raw: str, truncated: bool) -> Any:
 
 
 def peers() -> dict[str, Reading]:
-    """The other readings, each followed by lax pydantic-like validation as its users have it."""
-    sys.path.append(str(fetched("peers")))
-    import json_repair
-    from langchain_core.output_parsers.openai_tools import parse_tool_call
-    from pydantic_core import from_json
+    """The other readings that are installed, each followed by lax validation as its users have it."""
+    found: dict[str, Callable[[str], Any]] = {}
+    with contextlib.suppress(ImportError):
+        import json_repair
 
-    def langchain(raw: str) -> Any:
-        return parse_tool_call({"function": {"name": "t", "arguments": raw}, "id": "1"})["args"]
+        found["json-repair"] = lambda raw: json_repair.loads(raw)
+    with contextlib.suppress(ImportError):
+        from langchain_core.output_parsers.openai_tools import parse_tool_call
 
-    readings = {
-        "json-repair": lambda raw: json_repair.loads(raw),
-        "langchain": langchain,
-        "pydantic-ai": lambda raw: from_json(raw or "{}"),
-    }
-    return {name: _validated(reading) for name, reading in readings.items()}
+        found["langchain"] = lambda raw: parse_tool_call(
+            {"function": {"name": "t", "arguments": raw}, "id": "1"}
+        )["args"]
+    with contextlib.suppress(ImportError):
+        # What pydantic-ai reads a call's arguments with.
+        from pydantic_core import from_json
+
+        found["pydantic-ai"] = lambda raw: from_json(raw or "{}")
+    return {name: _validated(reading) for name, reading in found.items()}
 
 
 def _validated(reading: Callable[[str], Any]) -> Reading:
@@ -230,6 +236,27 @@ def report(found: dict[str, Any]) -> bool:
     return is_met
 
 
+def summary(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row for each reading: what it did with lines of one meaning, and how often it ran with something else."""
+    rows = []
+    for name, counter in found["counts"].items():
+        total, harmless, recovered, wrong = sum(counter.values()), 0, 0, 0
+        for (_, is_harmless, verdict), count in counter.items():
+            harmless += count if is_harmless else 0
+            recovered += count if is_harmless and verdict == "recovered" else 0
+            wrong += count if verdict == "wrong" else 0
+        rows.append(
+            {
+                "reading": name,
+                "lines": total,
+                "recovered_percent": recovered / max(harmless, 1) * 100,
+                "wrong_per_1000": wrong / max(total, 1) * 1000,
+                "us": found["spent"][name] / max(total, 1) * 1e6,
+            }
+        )
+    return rows
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -237,10 +264,15 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     lines = _rows(args.file) if args.file else lines_of(bfcl_calls(), args.lines, args.seed)
     readings: dict[str, Reading] = {"failsoft": by_failsoft, **(peers() if args.peers else {})}
-    return 0 if report(measure(lines, readings)) else 1
+    found = measure(lines, readings)
+    is_met = report(found)
+    if args.json:
+        args.json.write_text(json.dumps({"rows": summary(found)}, indent=1), encoding="utf-8")
+    return 0 if is_met else 1
 
 
 if __name__ == "__main__":

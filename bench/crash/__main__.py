@@ -114,38 +114,39 @@ def _spread(values: list[float]) -> float:
     return (high - low) / 2 / middle
 
 
-def details_of(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Everything that was counted, with where each setup comes from."""
+_COLUMNS = ("kills", *MOMENTS, "repeated", "forgotten", "in doubt", "cleared", "recover, s")
+
+
+def grid_of(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Everything that was counted, a line for each setup."""
+    lines = {}
+    for each in found:
+        books = each["books"]
+        lines[each["setup"].title] = [
+            books.killed,
+            *(books.kills[moment] for moment in MOMENTS),
+            books.repeated,
+            books.forgotten,
+            books.doubts,
+            books.cleared,
+            round(_median(books.recovery_s), 2),
+        ]
+    return {"title": "all that was counted", "columns": list(_COLUMNS), "lines": lines}
+
+
+def setups_of(found: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """What each setup follows, and what that promises."""
     return [
-        {
-            "system": each["setup"].title,
-            "kills": each["books"].killed,
-            **{f"killed {moment}": each["books"].kills[moment] for moment in MOMENTS},
-            "runs": each["books"].runs,
-            "steps": each["books"].steps,
-            "repeated": each["books"].repeated,
-            "forgotten": each["books"].forgotten,
-            "told as in doubt": each["books"].doubts,
-            "cleared by verify": each["books"].cleared,
-            "recover, s": round(_median(each["books"].recovery_s), 2),
-            "promise": each["setup"].promise,
-            "page": each["setup"].page,
-            "remarks": each["books"].remarks,
-        }
+        {"system": each["setup"].title, "promise": each["setup"].promise, "page": each["setup"].page}
         for each in found
     ]
 
 
-def show(details: list[dict[str, Any]]) -> None:
+def show(grid: dict[str, Any]) -> None:
     """Print for people."""
-    print(
-        f"\n{'':44}{'kills':>6}{'repeated':>10}{'forgotten':>11}{'in doubt':>10}{'cleared':>9}{'recover':>9}"
-    )
-    for row in details:
-        print(
-            f"{row['system']:44}{row['kills']:6}{row['repeated']:10}{row['forgotten']:11}"
-            f"{row['told as in doubt']:10}{row['cleared by verify']:9}{row['recover, s']:8.2f} s"
-        )
+    print(f"\n{'':40}" + "".join(f"{column:>11}" for column in grid["columns"]))
+    for name, values in grid["lines"].items():
+        print(f"{name:40}" + "".join(f"{value:11}" for value in values))
 
 
 def main() -> int:
@@ -165,13 +166,15 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     found = measure(options)
-    details = details_of(found)
-    show(details)
+    grid = grid_of(found)
+    show(grid)
     if options.json:
         stored = {
             "machine": machine(*sorted({name for each in found for name in each["packages"]})),
             "rows": rows_of(found),
-            "details": details,
+            "grids": [grid],
+            "setups": setups_of(found),
+            "remarks": [remark for each in found for remark in each["books"].remarks],
             "notes": [NOTE.format(steps=options.steps, kills=options.kills), FAIR, TIMES],
         }
         options.json.write_text(json.dumps(stored, indent=1, ensure_ascii=False), encoding="utf-8")
