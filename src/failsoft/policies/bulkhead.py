@@ -11,7 +11,7 @@ Rules of this file
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -103,7 +103,8 @@ class BulkheadState:
         self._held: set[int] = set()
         self._zombies: set[int] = set()
         self._granted: dict[Hashable, int] = {}
-        self._waiters: deque[Hashable] = deque()
+        # An ordered dict and not a deque: of 10,000 waiters that give up at once, each would search the whole queue.
+        self._waiters: OrderedDict[Hashable, None] = OrderedDict()
 
     def try_enter(self) -> int | None:
         """A permit when a slot is free and nobody waits, else None. Counts no refusal: the caller may queue."""
@@ -127,7 +128,7 @@ class BulkheadState:
             if len(self._waiters) >= self.options.queue:
                 self.refused += 1
                 return FULL
-            self._waiters.append(waiter)
+            self._waiters[waiter] = None
             return QUEUED
 
     def claim(self, waiter: Hashable) -> int | None:
@@ -155,10 +156,7 @@ class BulkheadState:
             if permit is not None:
                 self._held.remove(permit)
                 return self._pass_on() if self._waiters else None
-            try:
-                self._waiters.remove(waiter)
-            except ValueError:
-                pass
+            self._waiters.pop(waiter, None)
             return None
 
     def outlive(self, permit: int) -> None:
@@ -187,6 +185,6 @@ class BulkheadState:
         return self._next
 
     def _pass_on(self) -> Hashable:
-        waiter = self._waiters.popleft()
+        waiter, _ = self._waiters.popitem(last=False)
         self._granted[waiter] = self._enter()
         return waiter
