@@ -7,10 +7,13 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from failsoft.adapters.mcp import wire
+from failsoft.adapters.mcp.headers import HEADER_MISMATCH
+from failsoft.adapters.mcp.listing import list_tools
 from failsoft.classify import classify_response
 from failsoft.core.calls import Progress
 from failsoft.core.context import current
-from failsoft.core.errors import InternalError
+from failsoft.core.errors import InternalError, Unavailable
+from failsoft.core.kinds import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -60,6 +63,7 @@ class ClientCall:
         "message",
         "name",
         "questions",
+        "relisted",
         "remembers",
         "rpc_error",
         "tries",
@@ -72,7 +76,7 @@ class ClientCall:
         self.questions = questions
         self.id = message["id"]
         self.name = name
-        self.remembers = False
+        self.remembers = self.relisted = False
         self.tries = 0
         self.answer: Message | None = None
         self.answer_line = b""
@@ -89,6 +93,8 @@ class ClientCall:
         live = current()
         self.answer = self.rpc_error = None
         await link.ready(_left_s(live) * _WAIT_SHARE)
+        if self.relisted:
+            await list_tools(link, self.message, _left_s(live) * _WAIT_SHARE)
         message, line = self._outgoing(name, values, live)
         self.tries += 1
         id, token = message["id"], wire.progress_token(message)
@@ -136,6 +142,14 @@ class ClientCall:
 
     def _outcome(self, answer: Message, line: bytes) -> Any:
         error = answer.get("error")
+        if isinstance(error, dict) and error.get("code") == HEADER_MISMATCH and not self.relisted:
+            # The tool has other headers than when it was listed: the list is read again, and the call sent again.
+            self.relisted = True
+            raise Unavailable(
+                "The server has changed the tool meanwhile; nothing was done.",
+                reason="tool_changed",
+                effect=Effect.NONE,
+            )
         if error is not None or "result" not in answer:
             self.rpc_error = answer
             raise error_of(answer)
