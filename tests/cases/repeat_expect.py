@@ -90,7 +90,7 @@ def status_of(answer: Answer) -> frozenset[str]:
     """All plain words that fit what a call came to."""
     result = answer.result
     if result is None:
-        return frozenset({"crashed"})
+        return frozenset({"crashed", "executed" if answer.executions else "not_executed"})
     found = {"ok" if result.ok else "error"}
     found |= {"executed"} if answer.executions else {"not_executed"}
     if result.replayed or result.joined:
@@ -186,6 +186,17 @@ def _own_checks(answer: Answer) -> dict[str, Check]:
 
 def _count(name: str, how: str) -> Check:
     def check(seen: Seen, wanted: Any) -> str | None:
+        if isinstance(wanted, Mapping):
+            came_by = {tool: seen.facts[f"{name}_by"][tool] for tool in wanted}
+            return None if came_by == wanted else f"wanted {wanted}, came {came_by}"
+        if (
+            name == "effects"
+            and isinstance(wanted, list)
+            and not any(isinstance(one, bool) for one in wanted)
+        ):
+            return (
+                None if same(seen.facts["effects_values"], wanted) else f"came {seen.facts['effects_values']}"
+            )
         if isinstance(wanted, (list, bool)):
             return _each(name)(seen, wanted)
         came = seen.facts[name]

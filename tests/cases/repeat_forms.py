@@ -31,7 +31,17 @@ _PAIRS = (
     ("call_a", "call_b"),
     ("x", "y"),
 )
-_AT_ONCE = ("parallel", "concurrent", "concurrently", "at_once", "together", "simultaneous", "in_parallel")
+_AT_ONCE = (
+    "parallel",
+    "concurrent",
+    "concurrency",
+    "parallel_calls",
+    "concurrently",
+    "at_once",
+    "together",
+    "simultaneous",
+    "in_parallel",
+)
 _ADVANCE = ("advance", "advance_s", "wait_s", "later_s", "after_s", "clock_s", "sleep_s")
 _RESULT = (
     "result",
@@ -56,6 +66,7 @@ _NAMES = {
     "expect": ("expect", "expected", "want"),
 }
 _RESTARTS = ("restart", "process_restart", "restarted", "new_process", "resume", "replay_workflow")
+_DEATHS = ("crash", "crash_after", "crash_at", "crash_before", "killed_after", "kill", "kill_after")
 _BEGIN, _FINISH = (
     ("begin", "start", "begins", "starts"),
     ("finish", "end", "complete", "finishes", "ends", "release"),
@@ -111,7 +122,7 @@ def _asked(spec: Any, number: int, row: Mapping[str, Any], **more: Any) -> Asked
     is_bare = more.pop("is_bare", False)
     if is_bare or not known & set(spec):
         spec = {"arguments": dict(spec)}
-    does = "crash" if spec.get("crash") else first(spec, _RESULT)
+    does = _death(spec) or first(spec, _RESULT)
     name = first(spec, _NAMES["name"])
     asked = Asked(
         label=str(first(spec, _NAMES["id"], f"call_{number}")),
@@ -129,6 +140,17 @@ def _asked(spec: Any, number: int, row: Mapping[str, Any], **more: Any) -> Asked
     for name, value in more.items():
         setattr(asked, name, value)
     return asked
+
+
+def _death(spec: Mapping[str, Any]) -> str | None:
+    """How the process dies in this call, where it says so beside the call."""
+    where = first(spec, _DEATHS)
+    if not where:
+        return None
+    before = "crash_before" in spec or any(
+        word in str(where) for word in ("intent", "claim", "begin", "start", "before")
+    )
+    return "crash_before_effect" if before else "crash"
 
 
 def _word_step(word: str, number: int, row: Mapping[str, Any]) -> Step:
@@ -182,21 +204,20 @@ def _steps(items: Iterable[Any], row: Mapping[str, Any], **more: Any) -> list[St
     made: list[Step] = []
     numbers = itertools.count(1)
     for item in items:
+        number = next(numbers)
         if isinstance(item, str):
-            made.append(_word_step(item, next(numbers), row))
+            made.append(_word_step(item, number, row))
         elif isinstance(item, list):
-            made.append(Step(calls=[_asked(one, next(numbers), row, **more) for one in item]))
+            made.append(
+                Step(calls=[_asked(one, number + place, row, **more) for place, one in enumerate(item)])
+            )
+        elif (step := _dict_step(item, number, row)) is not None:
+            made.append(step)
         else:
-            step = _dict_step(item, next(numbers), row)
-            if step is not None:
-                made.append(step)
-                continue
             if (seconds := first(item, _ADVANCE)) is not None:
                 made.append(Step(verb="advance", value=float(seconds)))
-            made += [
-                Step(calls=[_asked(item, next(numbers), row, **more)])
-                for _ in range(int(item.get("repeat", 1)))
-            ]
+            times = int(item.get("repeat", 1))
+            made += [Step(calls=[_asked(item, number + place, row, **more)]) for place in range(times)]
     return made
 
 
@@ -205,7 +226,17 @@ def _pair(row: Mapping[str, Any]) -> list[Any] | None:
     for left, right in _PAIRS:
         if left in row and right in row:
             return [row[left], row[right]]
-    for word in ("pair", "compare", "same", "arguments", "variants", "spellings", "keys_of"):
+    for word in (
+        "pair",
+        "compare",
+        "same",
+        "arguments",
+        "args",
+        "inputs",
+        "variants",
+        "spellings",
+        "keys_of",
+    ):
         if isinstance(row.get(word), list) and not any(name in row for name in _CALLS):
             return list(row[word])
     return None
@@ -257,11 +288,11 @@ def read_steps(row: Mapping[str, Any]) -> list[Step]:
     if steps is None:
         items = first(row, _CALLS)
         if items is None:
-            items = [row["call"]] * int(row.get("repeat", row.get("times", 2))) if "call" in row else None
+            items = [row["call"]] * int(row.get("repeat", row.get("times", 1))) if "call" in row else None
         if items is None and (set(_ARGUMENTS) | set(_NAMES["key"])) & set(row):
-            items = ["call"] * int(row.get("repeat", row.get("times", 2)))
+            items = ["call"] * int(row.get("repeat", row.get("times", 1)))
         if items is None and isinstance(row.get("tool"), Mapping):
-            items = ["call"] * int(row.get("repeat", row.get("times", 2)))
+            items = ["call"] * int(row.get("repeat", row.get("times", 1)))
         if items is None:
             raise NotUnderstood("there are no calls in this case")
         steps = _steps(
@@ -271,9 +302,12 @@ def read_steps(row: Mapping[str, Any]) -> list[Step]:
 
 
 def _arranged(steps: list[Step], row: Mapping[str, Any]) -> list[Step]:
-    """At once, or with a restart between each, where the case says so beside the calls."""
+    """At once, in runs of their own, or with a restart between each, where the case says so beside the calls."""
     flag = first(row, _AT_ONCE)
     calls = [asked for step in steps for asked in step.calls]
+    if row.get("same_run") is False or row.get("new_run") is True:
+        for number, asked in enumerate(calls, 1):
+            asked.run = f"run-{number}"
     workers = first(row, ("workers", "processes"))
     if isinstance(workers, int) and not isinstance(workers, bool):
         flag = flag if flag is not None else True

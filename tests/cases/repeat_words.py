@@ -89,6 +89,11 @@ def _script_of_dict(spec: Mapping[str, Any]) -> Script:
         return [{"fail": str(spec["error"])}]
     if "status" in spec:
         return [{"status": int(spec["status"])}]
+    words = [word for word, value in spec.items() if value is True and word in OUTCOMES]
+    if words:
+        return list(OUTCOMES[words[0]])
+    if "http_status" in spec:
+        return [{"status": int(spec["http_status"])}]
     if len(spec) == 1 and _is_step(spec):
         return [dict(spec)]
     raise NotUnderstood(f"no such outcome: {dict(spec)!r}")

@@ -17,7 +17,7 @@ from typing import Any
 
 from failsoft.core.calls import NotDone
 from failsoft.core.clock import SystemClock
-from failsoft.core.context import current
+from failsoft.core.context import CallContext, current
 from failsoft.core.errors import make_error
 from failsoft.core.results import ToolResult
 from failsoft.harness.harness import Harness
@@ -31,6 +31,19 @@ from tests.cases.repeat_words import Script, annotations_of, first, script_of
 __all__ = ["Answer", "World"]
 
 _HELD_S = 30.0
+_BESIDE = (
+    *(
+        "idempotent",
+        "read_only",
+        "destructive",
+        "annotations",
+        "idempotency_key",
+        "identity",
+        "ignore",
+        "defaults",
+    ),
+    *("script", "script_per_attempt", "outcomes", "behaviour", "verify", "schema"),
+)
 
 
 class _Clock(SystemClock):
@@ -68,11 +81,13 @@ class World:
         row: The case's input.
         url: The store's.
         folder: For the record.
+        names: Tools that calls name.
     """
 
     row: Mapping[str, Any]
     url: str
     folder: Path
+    names: tuple[str, ...] = ()
     clock: _Clock = field(default_factory=_Clock)
     answers: list[Answer] = field(default_factory=list)
     doubts: int = 0
@@ -209,11 +224,14 @@ class World:
 
     def _tools(self) -> list[dict[str, Any]]:
         spec = self.row.get("tool")
-        given = self.row.get("tools") or [spec if isinstance(spec, Mapping) else {"name": spec}]
-        beside = {
-            name: self.row[name] for name in ("idempotent", "read_only", "destructive") if name in self.row
-        }
-        return [{**beside, **one, "name": one.get("name") or "tool"} for one in given]
+        given = self.row.get("tools") or (
+            [spec if isinstance(spec, Mapping) else {"name": spec}] if spec else []
+        )
+        beside = {name: self.row[name] for name in _BESIDE if name in self.row}
+        tools = [{**beside, **one, "name": one.get("name") or "tool"} for one in given]
+        known = {one["name"] for one in tools}
+        tools += [{**beside, "name": name} for name in self.names if name not in known]
+        return tools or [{**beside, "name": "tool"}]
 
     def _harness(self, worker: str) -> Harness:
         if worker not in self._harnesses:
@@ -228,12 +246,14 @@ class World:
 
     def _policy(self) -> Policy:
         spec = {**self.row, **(self.row.get("policy") or {})}
-        lease_s = first(spec, ("timeout_s", "attempt_timeout_s"))
+        lease_s = first(spec, ("timeout_s", "attempt_timeout_s", "lease_s", "in_progress_s"))
         if lease_s is None:
             lease_s = _HELD_S if self._held or self._may_be_held() else 0.3
         retry = Retry(max_attempts=int(spec.get("max_attempts", 3)), base_s=spec.get("first_delay_s", 0.01))
         return Policy(
-            retry=retry, timeout=Timeout(attempt_s=lease_s, total_s=max(5.0, lease_s)), breaker=None
+            retry=retry,
+            timeout=Timeout(attempt_s=lease_s, total_s=lease_s if "lease_s" in spec else max(5.0, lease_s)),
+            breaker=None,
         )
 
     def _may_be_held(self) -> bool:
@@ -312,7 +332,7 @@ class World:
         if "script_per_attempt" in spec:
             return [script for one in spec["script_per_attempt"] for script in script_of(one)]
         given = first(spec, ("script", "behaviour", "behavior", "outcome", "result", "does"))
-        outcomes = first(spec, ("outcomes", "results"), self.row.get("outcomes"))
+        outcomes = first(spec, ("outcomes", "results", "attempts"), self.row.get("attempts"))
         if outcomes is not None:  # one for each execution, whoever asked for it
             scripts = [script_of(one)[0] for one in outcomes]
             return [scripts[min(execution, len(scripts)) - 1]]
@@ -323,7 +343,7 @@ class World:
             call = current()
             asked = self._calls[call.id]
             passed = arguments.get(key) if key else None
-            self._write(kind="run", call=call.id, key=passed, arguments=arguments)
+            self._write(kind="run", call=call.id, tool=spec["name"], key=passed, arguments=arguments)
             scripts = self._scripts(asked, len(self.lines("run")))
             if self._is_slow:
                 await asyncio.sleep(0.05)
@@ -333,17 +353,17 @@ class World:
                 ((verb, rest),) = step.items()
                 if verb == "return":
                     return build.value(rest)
-                await self._act(verb, rest, call.id, passed)
+                await self._act(verb, rest, call, passed)
             return passed if spec.get("returns") == "key" else "done"
 
         return body
 
-    async def _act(self, verb: str, rest: Any, call_id: str, passed: str | None) -> None:
+    async def _act(self, verb: str, rest: Any, call: CallContext, passed: str | None) -> None:
         if verb == "append":
-            current().acted()
+            call.acted()
             known = {line["key"] for line in self.lines("effect")} if passed is not None else set()
             if passed is None or passed not in known:  # the outside world knows its keys
-                self._write(kind="effect", call=call_id, key=passed, value=rest)
+                self._write(kind="effect", call=call.id, tool=call.name, key=passed, value=rest)
         elif verb == "sleep":
             await asyncio.sleep(rest)
         elif verb == "hang":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ def _urls(row: dict[str, Any]) -> tuple[str, ...]:
 def _lived(row: dict[str, Any], kind: str, steps: list[Step]) -> World:
     with tempfile.TemporaryDirectory() as name:
         url = kind if kind == "memory" else f"sqlite:///{name}/failsoft.db"
-        world = World(row, url, Path(name))
+        calls = [asked for step in steps for asked in step.calls]
+        world = World(row, url, Path(name), tuple(dict.fromkeys(asked.name for asked in calls if asked.name)))
         world.live(steps)
         world.row = {**row, "_runs": world.lines("run"), "_effects": world.lines("effect")}
     return world
@@ -63,6 +65,9 @@ def _seen(world: World) -> Seen:
         "executions": len(runs),
         "effects": len(effects),
         "doubts": world.doubts,
+        "executions_by": Counter(line["tool"] for line in runs),
+        "effects_by": Counter(line["tool"] for line in effects),
+        "effects_values": [line["value"] for line in effects],
         "keys": keys,
         "distinct_keys_passed": len({key for key in keys if key is not None}),
         "keys_stable": len(set(keys)) == 1 and keys[0] is not None,

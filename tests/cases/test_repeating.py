@@ -142,6 +142,44 @@ HOLDS = {
         },
         {"rows": [{"same_key": word} for word in (True, False, False, True, False, False)]},
     ),
+    "several tools": (
+        {
+            "calls": [
+                {"name": "mail", "arguments": TO_A},
+                {"name": "pay", "arguments": TO_A},
+                {"name": "mail", "arguments": TO_A},
+            ]
+        },
+        {"executions": {"mail": 1, "pay": 1}, "side_effects": 2, "last": "replayed"},
+    ),
+    "what was appended": (
+        {"tool": {**MAIL, "script": [{"append": "sent"}]}, "call": SAME[0], "times": 2},
+        {"side_effects": ["sent"], "results": 2},
+    ),
+    "runs of their own": (
+        {"tool": MAIL, "calls": SAME, "same_run": False},
+        {"executions": 2, "distinct_keys": 2},
+    ),
+    "a death where the case says": (
+        {"tool": MAIL, "calls": [{**SAME[0], "crash_after": "intent"}, SAME[1]]},
+        {"side_effects": 0, "executed": [True, False], "last": "in_doubt"},
+    ),
+    "attempts of one call": (
+        {"tool": MAIL, "call": SAME[0], "attempts": ["refused", "ok"], "policy": {"max_attempts": 3}},
+        {"attempts": 2, "side_effects": 1, "kind": "ok"},
+    ),
+    "a lease that is given": (
+        {
+            "tool": MAIL,
+            "lease_s": 30,
+            "events": ["begin:A", "advance:31", {"id": "B", "worker": "w"}, "finish:A:ok"],
+        },
+        {"executions": 1, "B": "in_doubt", "A": "executed", "doubts": 0},
+    ),
+    "turns": (
+        {"tool": MAIL, "turns": [[SAME[0]], [SAME[1]]]},
+        {"executions": 1, "results": ["executed", {"executed": False}]},
+    ),
     "what is expected beside a call": (
         {
             "tool": MAIL,
