@@ -19,6 +19,7 @@ from typing import Any
 from bench.compare import compare, load, worse
 from bench.measure import ROOT, machine, say, show
 from bench.page import write_page
+from bench.pictures import write_pictures
 from bench.suites import SUITES, Suite, run
 
 
@@ -112,7 +113,9 @@ def main() -> int:
             show(result["rows"])
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "index.html"
-    write_page(page, stored(folder))
+    shown = stored(folder)
+    write_page(page, shown)
+    write_pictures(folder, shown)
     say(
         f"stored in {os.path.relpath(folder)}, page {os.path.relpath(page)}, {time.monotonic() - began:.0f} s"
     )

@@ -111,13 +111,8 @@ def _set_height(axes: Any, values: list[float], is_share: bool) -> None:
 def standalone(svg: str, style: str) -> str:
     """A picture for a file of its own, on the page's paper: light or dark as the reader has it."""
     begin = svg.index(">") + 1
-    head = (
-        svg[:begin].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-        if "xmlns=" not in svg[:begin]
-        else svg[:begin]
-    )
     paper = '<rect width="100%" height="100%" fill="var(--paper)"/>'
-    return f"{head}<style>{style}</style>{paper}{svg[begin:]}\n"
+    return f"{svg[:begin]}<style>{style}</style>{paper}{svg[begin:]}\n"
 
 
 def _figure(height_in: float, grid: str, width_in: float = _WIDTH_IN) -> tuple[Any, Any]:

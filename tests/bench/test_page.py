@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bench.page import write_page
+from bench.pictures import write_pictures
 from bench.plots import bars, curves, standalone
 from bench.style import COLOURS
 from bench.suites import SUITES
@@ -98,6 +99,16 @@ def test_first_figures_are_those_of_the_rows() -> None:
     assert "x): 60.0 %" in found[0].text
     assert "50%" in found[1].text
     assert headlines([]) == []
+
+
+def test_pictures_for_elsewhere_bring_their_own_colours(tmp_path: Path) -> None:
+    """Each is a file that is read alone; what has no figures is not drawn."""
+    crash = result("crash", [], grids=[{**CRASH_GRID, "columns": ["kills", "repeated", "in doubt"]}])
+    assert [file.name for file in write_pictures(tmp_path, [crash])] == ["killed.svg"]
+    text = (tmp_path / "killed.svg").read_text("utf-8")
+    assert text.startswith("<svg ")
+    assert "prefers-color-scheme: dark" in text
+    assert "DBOS, SQLite, keys" in text
 
 
 @pytest.mark.parametrize(
