@@ -95,6 +95,7 @@ async def _work(job: dict[str, Any]) -> dict[str, Any]:
         workflows=[ChargeAll],
         activities=[charge],
         activity_executor=ThreadPoolExecutor(4),
+        # The sandbox looks for what is not deterministic, and would only make a restart slower.
         workflow_runner=UnsandboxedWorkflowRunner(),
         # A cached workflow is tied to its worker for ten seconds more, also when that worker has died.
         max_cached_workflows=0,
