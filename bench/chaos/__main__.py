@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 
 from bench.chaos.pool import Plan, measured
-from bench.chaos.report import OURS, curves_of, grids_of, misses_of, rows_of, show
+from bench.chaos.report import OURS, curves_of, grids_of, misses_of, rows_of, setups_of, show
 from bench.chaos.systems import systems
 from bench.chaos.work import PLANNERS
 from bench.measure import machine, say
@@ -80,6 +80,7 @@ def main() -> None:
             "curves": curves_of(scores, titles, rates),
             "grids": grids_of(scores, titles, rates),
             "misses": misses_of(scores, OURS),
+            "setups": setups_of(chosen),
             "notes": [NOTE.format(tasks=tasks, seeds=options.seeds, suites=", ".join(SUITES))],
         }
         options.json.write_text(json.dumps(stored, indent=1, ensure_ascii=False), encoding="utf-8")

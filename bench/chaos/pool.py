@@ -10,6 +10,8 @@ import hashlib
 import importlib.metadata
 import json
 import multiprocessing
+import os
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -116,7 +118,16 @@ def _run(plan: Plan, todo: list[tuple[str, int]]) -> Iterator[tuple[tuple[str, i
 
 def _start(tasks: int | None) -> None:
     global _bench
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _bench = Bench(tasks)
+
+
+def _end_with_parent() -> None:
+    """A process of the pool whose parent was killed would finish what was queued, for nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _unit(unit: tuple[str, int], rates: tuple[int, ...], planners: tuple[str, ...]) -> dict[str, Any]:

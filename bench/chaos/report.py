@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bench.chaos.judge import Score
     from bench.chaos.pool import Scores
 
-__all__ = ["FIGURES", "OURS", "curves_of", "grids_of", "misses_of", "rows_of", "show"]
+__all__ = ["FIGURES", "OURS", "curves_of", "grids_of", "misses_of", "rows_of", "setups_of", "show"]
 
 OURS = "with_failsoft"
 FIGURES: dict[str, tuple[str, Callable[[Score], float]]] = {
@@ -96,6 +96,16 @@ def misses_of(scores: Scores, name: str = OURS) -> list[dict[str, Any]]:
         if system == name
         for miss in score.misses
     ]
+
+
+def setups_of(modules: dict[str, Any]) -> list[dict[str, str]]:
+    """How each system is set up: what its file says of itself."""
+    found = []
+    for module in modules.values():
+        first, _, rest = (module.__doc__ or "").strip().partition("\n\n")
+        page = " ".join(rest.split()).rstrip(".")
+        found.append({"system": module.TITLE, "promise": first.rstrip("."), "page": page or "nothing else"})
+    return found
 
 
 def show(scores: Scores, titles: dict[str, str], rates: tuple[int, ...]) -> None:
