@@ -80,6 +80,14 @@ def test_calls_are_counted_in_the_part_of_the_window_in_which_they_came(window_s
     assert seen == [6, 3, 1, 0]
 
 
+def test_a_clock_below_zero_has_parts_of_the_same_length() -> None:
+    """Half a second before zero and half a second after it are two parts, and the first is forgotten first."""
+    state = RetryBudget(ratio=1, min_retries=0, window_s=10).start()
+    state.deposit(-0.5)
+    state.deposit(0.5)
+    assert [state.stats(now).calls for now in (9.9, 10.5, 11.0)] == [2, 1, 0]
+
+
 def test_a_call_before_the_clock_went_back_is_not_counted_again() -> None:
     """It stands still: what comes in then counts as of the latest moment, and leaves with it."""
     state = RetryBudget(ratio=1, min_retries=0, window_s=10).start()
