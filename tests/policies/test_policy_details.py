@@ -94,6 +94,13 @@ def test_any_number_of_layers() -> None:
     }
 
 
+def test_the_layers_have_their_names() -> None:
+    """Parts without a source come from `default`, `harness` or `tool`."""
+    bare = Policy(**{part: getattr(DEFAULTS, part) for part in PARTS})
+    origin = resolve(bare, Policy(output=9), Policy(retry=2)).origin
+    assert [origin[part] for part in ("breaker", "output", "retry")] == ["default", "harness", "tool"]
+
+
 def test_layers_are_undeclared_unless_said() -> None:
     """Without a standing the attempt lasts as long as the total, as for any tool that is not known to be repeatable."""
     layers = [("default", DEFAULTS)]

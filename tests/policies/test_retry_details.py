@@ -114,7 +114,7 @@ def test_an_on_that_raises_leaves_it_to_the_error(caplog: pytest.LogCaptureFixtu
         assert ask(Retry(on=broken)).go
         assert ask(Retry(on=broken), error=AgentError("internal", effect="none")).why == "not_retryable"
     assert len(caplog.records) == 2
-    assert "Retry.on" in caplog.text
+    assert caplog.messages[0].startswith("Retry.on raised")
     assert repr(DOWN) in caplog.text
     assert "ZeroDivisionError: mine" in caplog.text
 
@@ -129,7 +129,7 @@ def test_a_backoff_that_raises_is_replaced_by_the_exponential_one(caplog: pytest
     with caplog.at_level(logging.ERROR, logger="failsoft.policies"):
         waits = [ask(options, attempt=attempt).delay_s for attempt in (1, 2, 3)]
     assert waits == [2, 6, 15]
-    assert "Retry.backoff" in caplog.text
+    assert caplog.messages[0].startswith("Retry.backoff raised")
     assert "attempt 3" in caplog.text
     assert "ZeroDivisionError: mine" in caplog.text
 

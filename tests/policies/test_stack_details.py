@@ -1,5 +1,6 @@
 """The stack in detail: the edges of what fits, what is hinted and what is not, and what is shown."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,6 +48,7 @@ def test_a_refusal_names_the_tool_and_each_reason_on_its_line() -> None:
     assert "tool 't' cannot work together" in lines[0]
     assert [line.partition(":")[0] for line in lines[1:]] == ["- fallback", "- bulkhead", "- breaker"]
     assert "'t' is the tool itself" in lines[1]
+    assert lines[1].endswith("that is what retry is for")
     assert "(90 s)" in lines[2]
     assert "the total (60 s)" in lines[2]
     assert "probe_lease_s (5 s)" in lines[3]
@@ -92,6 +94,11 @@ def test_every_other_tool_of_a_fallback_is_looked_at() -> None:
     assert "there is no tool 'goood'; did you mean 'good'" in lines[1]
     assert "'a' is the tool itself" in lines[2]
     assert "from 'a' to 'pays'" in lines[3]
+
+
+def test_the_tool_itself_is_found_among_names_that_cannot_be_looked_up() -> None:
+    """Without the other tools only the tool's own name can be checked, wherever it stands."""
+    assert "'t' is the tool itself" in refused(policy(fallback=Fallback(tool=["other", "t"])))[1]
 
 
 def test_a_name_that_is_near_to_none_gets_the_whole_list() -> None:
@@ -181,6 +188,12 @@ def test_only_what_a_person_chose_is_hinted(source: str) -> None:
     hints = check(own, tool("t", PLAIN))
     assert bool(hints) == (source != "preset llm")
     assert check(resolve_layers([("default", DEFAULTS)]), tool("t", PLAIN, streams=True)) == ()
+
+
+def test_what_comes_from_nowhere_counts_as_chosen() -> None:
+    """A policy put together by hand, without origins, is hinted like somebody's own."""
+    by_hand = replace(policy(), origin={})
+    assert check(by_hand, tool("t", PLAIN))[0].startswith("retry: only failures")
 
 
 def test_a_budget_of_the_defaults_is_not_hinted_without_retries() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from failsoft.core.annotations import Standing
 from failsoft.core.errors import UsageError
@@ -54,6 +54,5 @@ def resolve_layers(
         raise UsageError(
             f"no layer says anything about {missing[0]!r}\n\nhint: begin with failsoft.policies.DEFAULTS"
         )
-    timeout = cast("Any", parts["timeout"])
-    parts["timeout"] = timeout.for_standing(standing is Standing.REPEATABLE)
+    parts["timeout"] = parts["timeout"].for_standing(standing is Standing.REPEATABLE)
     return EffectivePolicy(**parts, origin=MappingProxyType(origin))

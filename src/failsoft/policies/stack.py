@@ -81,7 +81,7 @@ def _circle(start: str, after: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]
     seen: set[str] = set()
     while paths:
         path = paths.pop()
-        for name in after.get(path[-1], ()):
+        for name in after[path[-1]]:
             if name == start:
                 return (*path, name)
             if name not in seen:
