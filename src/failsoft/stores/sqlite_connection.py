@@ -10,8 +10,8 @@ import time
 from typing import TYPE_CHECKING
 
 from failsoft.stores.schema import migrate
-from failsoft.stores.sql_tables import SQLTables
 from failsoft.stores.sqlite_file import LedgerReplacedError, make_private
+from failsoft.stores.sqlite_tables import SQLiteTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class SQLiteConnection:
         except BaseException:
             self._db.close()
             raise
-        self._tables = SQLTables(self._db, wall)
+        self._tables = SQLiteTables(self._db, wall)
         self._changes = self._db.total_changes
         self._pages = _CHECKPOINT_PAGES if self._wal_is_long() else 0
 
