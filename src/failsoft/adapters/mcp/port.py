@@ -161,8 +161,9 @@ class Port:
 
     def request(self, message: Message) -> Stream:
         """Hand a request on; the stream that its answer will come on."""
-        own: Any = wire.new_request_id() if self.stateless else message["id"]
-        stream = Stream(next(self._numbers), own, message)
+        number = next(self._numbers)
+        own: Any = f"{self.id}-{number}" if self.stateless else message["id"]
+        stream = Stream(number, own, message)
         self._streams[own] = stream
         token = stream.token
         if token is not None:
