@@ -63,6 +63,12 @@ def test_a_run_waits_for_an_approval_and_goes_on(cli, capsys):
         assert cli("run", "--resume", run_id, *options) == 0  # told again, not done again
         told = capsys.readouterr()
         assert (told.out, "is finished" in told.err) == ("It costs 10.\n", True)
+        assert cli("run", "--resume", run_id, *options, "--json") == 0
+        again = json.loads(capsys.readouterr().out)
+        assert [(call["tool"], call["ok"]) for call in again["calls"]] == [("open_safe", True)]
+        assert (again["turns"], again["usage"]["requests"], again["waits_for"]) == (2, 2, None)
+        assert cli("run", "--resume", run_id, *options, "--approve") == 2
+        assert "is finished and waits for no answer" in capsys.readouterr().err
 
 
 def test_a_run_that_somebody_works_on_is_not_taken_up(cli, capsys, tmp_path):
@@ -118,6 +124,59 @@ def test_what_stops_a_run_is_said(cli, capsys):
     assert "1 turns were used" in capsys.readouterr().err
 
 
+REFUSALS = {
+    "no key": (401, "authentication_error", "invalid x-api-key", "Check the key in ANTHROPIC_API_KEY; http"),
+    "no model": (404, "not_found_error", "model: m", "was asked for 'm' (--model); check the address too"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_an_endpoint_that_refuses_is_named_with_what_to_do(cli, capsys, case):
+    """Which endpoint was asked, with what, and which option to look at; the same in JSON."""
+    status, kind, message, says = REFUSALS[case]
+    body = {"type": "error", "error": {"type": kind, "message": message}}
+    with model([DONE], faults=[Fault(kind="status", status=status, body=body)] * 2) as url:
+        assert cli("run", "--base-url", url, "--model", "m", "--json", "Go.") == 1
+    told = capsys.readouterr()
+    data = json.loads(told.out)
+    assert (data["stop_reason"], message in data["errors"][0]["message"]) == ("model_error", True)
+    assert says in told.err
+    assert any(says in line for line in data["advice"])
+
+
+def test_nothing_that_answers_is_said_with_the_address(cli, capsys, monkeypatch):
+    """An endpoint that is not there: its address and the option."""
+    monkeypatch.setattr("failsoft.agent.asking.MODEL_RETRY", None)
+    limits = ("--limits", "wall_s=1")
+    assert cli("run", "--base-url", "http://127.0.0.1:9", *limits, "Go.") == 1
+    assert "Check that something answers at http://127.0.0.1:9 (--base-url)" in capsys.readouterr().err
+
+
+def test_a_model_without_tools_is_told_of_by_the_options_that_give_them(cli, capsys):
+    """It asks for a tool again and again; a run of that kind offers no approval."""
+    with model([PRICE] * 4) as url:
+        assert cli("run", "--base-url", url, "Go.") == 3
+    told = capsys.readouterr().err
+    assert ("--tools MODULE or --mcp CMD" in told, "--approve" in told) == (True, False)
+
+
+def test_a_run_in_memory_offers_no_way_to_go_on(cli, capsys):
+    """Its state is gone with the command, and that is said."""
+    with model([SAFE]) as url:
+        options = ("--tools", "shop:open_safe", "--base-url", url, "--store", "memory")
+        assert cli("run", *options, "Open it.") == 3
+    told = capsys.readouterr().err
+    assert ("its store was in memory" in told, "--resume" in told) == (True, False)
+
+
+def test_limits_are_named_as_options(cli, capsys):
+    """What a person could do is said in the words of the command line."""
+    with model([PRICE, DONE]) as url:
+        options = ("--tools", "shop", "--base-url", url, "--limits", "tokens=1")
+        assert cli("run", *options, "Go.") == 1
+    assert "Raise --limits wall_s=N or --limits tokens=N" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -129,7 +188,10 @@ def test_what_stops_a_run_is_said(cli, capsys):
         (("--limits", "turns=3", "Go."), "there is no limit 'turns'"),
         (("--limits", "max_turns=many", "Go."), "wants a number"),
         (("--api", "openai", "Go."), "needs --model"),
-        (("--resume", "r1"), "no run 'r1'"),
+        (("--resume", "r1"), "there is no store here"),
+        (("--resume", "r1", "--store", "memory"), "a store in memory is gone"),
+        (("--resume", "r1", "--tools", "shop"), "there is no run 'r1' to go on with in sqlite:///"),
+        (("--base-url", "127.0.0.1:9", "Go."), "--base-url is a URL, got '127.0.0.1:9'"),
         (("--tools", "nowhere", "Go."), "there is no module 'nowhere'"),
     ],
 )

@@ -9,6 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent.escalation import Case
+from failsoft.agent.outcome import Outcome, StopReason, distinct_errors
+from failsoft.agent.task import named
 from failsoft.agent.transcript import Answered, Entry, Given, Reply, Said, Turned
 from failsoft.core.calls import ToolCall
 from failsoft.core.context import CallContext
@@ -17,9 +19,11 @@ from failsoft.core.results import Content, DetailedResult, ToolResult
 from failsoft.core.turns import ModelTurn, TurnEnd, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from failsoft.agent.task import Task
 
-__all__ = ["case_of", "restore", "snapshot"]
+__all__ = ["case_of", "kept_outcome", "restore", "snapshot"]
 
 VERSION = 1
 
@@ -67,6 +71,30 @@ def restore(task: Task, state: dict[str, Any]) -> None:
     task.usage = Usage(**state["usage"])
     task.turns, task.max_turns, task.repairs = state["turns"], state["max_turns"], state["repairs"]
     task.text, task.kept_text = state["text"], state["kept_text"]
+
+
+def kept_outcome(run_id: str, state: dict[str, Any], doubts: Sequence[str]) -> Outcome:
+    """How a stored run ended, without its conversation.
+
+    Args:
+        run_id: The run.
+        state: As `snapshot` made it.
+        doubts: Those that are still open.
+    """
+    results = [_to_result(one) for one in state["results"]]
+    errors = [named(one, one.error) for one in results if one.error is not None]
+    met = dict.fromkeys(one.doubt for one in results if one.doubt is not None)
+    return Outcome(
+        text=state["text"],
+        stop_reason=StopReason(state["stopped"]),
+        calls=tuple(results),
+        errors=distinct_errors([*errors, *(_to_error(one) for one in state["model_errors"])]),
+        doubts=tuple(doubt for doubt in met if doubt in doubts),
+        usage=Usage(**state["usage"]),
+        run_id=run_id,
+        turns=state["turns"],
+        case=case_of(state),
+    )
 
 
 def case_of(state: dict[str, Any]) -> Case | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from failsoft.core.results import ToolResult
     from failsoft.core.turns import ModelTurn
 
-__all__ = ["Stop", "Task"]
+__all__ = ["Stop", "Task", "named"]
 
 
 # What a listener hears of calls as it happens, and under which name.
@@ -261,11 +261,12 @@ class Task:
     def errors(self) -> tuple[AgentError, ...]:
         """Each failure so far once; a call's names its tool."""
         return distinct_errors(
-            [_named(r, r.error) for r in self.results if r.error is not None] + self.model_errors
+            [named(r, r.error) for r in self.results if r.error is not None] + self.model_errors
         )
 
 
-def _named(result: ToolResult, error: AgentError) -> AgentError:
+def named(result: ToolResult, error: AgentError) -> AgentError:
+    """The error of a call, with its tool."""
     if "tool" in error.context:
         return error
     return error.replace(context={**error.context, "tool": result.call.name})

@@ -5,58 +5,40 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from failsoft.agent import Agent
-from failsoft.cli.output import clean, json_option, note, plain, print_json
-from failsoft.cli.run_console import ask, question_lines, step_line
+from failsoft.agent import Agent, StopReason
+from failsoft.agent.checkpoint import kept_outcome
+from failsoft.cli.output import json_option, note
+from failsoft.cli.run_console import ask, step_line
 from failsoft.cli.run_parts import (
     DEFAULT_MODEL,
+    Job,
     answer_of,
+    check_base_url,
     client_of,
     command_to_go_on,
     harness_maker,
     limits_of,
+    no_such_run,
     runs_beside,
     servers_of,
 )
-from failsoft.cli.stored import store_option
+from failsoft.cli.run_report import end
+from failsoft.cli.stored import existing_url, store_option
 from failsoft.core.context import new_id
 from failsoft.core.errors import UsageError
 from failsoft.harness.builder import default_store_file
 from failsoft.harness.interrupts import graceful
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from failsoft.adapters.mcp import McpTools
-    from failsoft.adapters.mcp.config import ServerSpec
-    from failsoft.agent import Answer, Limits, Outcome
+    from failsoft.agent import Outcome
     from failsoft.agent.runs import RunStore
     from failsoft.harness.harness import Harness
 
 __all__ = ["command"]
-
-_FINISHED, _WAITING, _INTERRUPTED = "finished", "escalated", "interrupted"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    question: str
-    client: Any
-    make_harness: Callable[[McpTools | None], Harness]
-    servers: tuple[ServerSpec, ...]
-    store_url: str
-    limits: Limits
-    roles: tuple[str, ...]
-    run_id: str
-    is_resumed: bool
-    answer: Answer | None
-    go_on: str
-    as_json: bool
 
 
 @click.command("run")
@@ -161,9 +143,12 @@ def command(
     text = sys.stdin.read() if question == "-" else question
     if (resume is None) != bool(text.strip()) or (resume is not None and new_run is not None):
         raise click.UsageError("give a question, or --resume RUN")
-    url = store_url or f"sqlite:///{default_store_file()}"
+    check_base_url(base_url)
+    # A single module may have a harness with a store of its own.
+    is_kept = resume is not None and (store_url is not None or len(targets) != 1)
+    url = existing_url(store_url) if is_kept else store_url or f"sqlite:///{default_store_file()}"
     run_id = resume or new_run or new_id("run")
-    job = _Job(
+    job = Job(
         question=text,
         client=client_of(api, model, base_url),
         make_harness=harness_maker(targets, url),
@@ -174,7 +159,13 @@ def command(
         run_id=run_id,
         is_resumed=resume is not None,
         answer=answer_of(answer, approve, give_up),
-        go_on=command_to_go_on(
+        model=model or DEFAULT_MODEL,
+        api=api,
+        base_url=base_url,
+        has_tools=bool(targets or commands or urls or configs),
+        go_on=""
+        if url.startswith("memory")
+        else command_to_go_on(
             run_id,
             tools=targets,
             mcp=commands,
@@ -192,7 +183,7 @@ def command(
     return asyncio.run(_run(job))
 
 
-async def _run(job: _Job) -> int:
+async def _run(job: Job) -> int:
     async with AsyncExitStack() as stack:
         tools = None
         if job.servers:
@@ -202,18 +193,34 @@ async def _run(job: _Job) -> int:
         harness = await stack.enter_async_context(job.make_harness(tools))
         await stack.enter_async_context(graceful(harness))
         runs = await stack.enter_async_context(runs_beside(harness, job.store_url))
-        known = await runs.load_run(job.run_id) if job.answer is None else None
+        known = await runs.load_run(job.run_id)
+        if known is None and job.is_resumed:
+            raise UsageError(no_such_run(job))
         if known is not None and not job.is_resumed:
             raise UsageError(f"there is a run {job.run_id!r} already\n\nhint: --resume {job.run_id}")
         # It may have been killed before it could print its answer.
-        if known is not None and known["stopped"] == _FINISHED:
-            note(f"the run {job.run_id} is finished")
-            _print(job, {"run_id": job.run_id, "stop_reason": _FINISHED, "text": known["text"]})
-            return 0
-        return _end(job, await _driven(job, harness, runs))
+        if known is not None and known["stopped"] == StopReason.FINISHED:
+            return await _told_again(job, harness, known)
+        return end(job, await _driven(job, harness, runs))
 
 
-async def _driven(job: _Job, harness: Harness, runs: RunStore) -> Outcome:
+async def _told_again(job: Job, harness: Harness, known: dict[str, Any]) -> int:
+    """The end of a run that is finished.
+
+    Raises:
+        UsageError: It was given an answer to a question that it has not.
+    """
+    if job.answer is not None:
+        raise UsageError(
+            f"the run {job.run_id!r} is finished and waits for no answer\n\n"
+            f"hint: failsoft run --resume {job.run_id} prints its end; failsoft show {job.run_id} what it did"
+        )
+    note(f"the run {job.run_id} is finished")
+    still_open = [doubt.id for doubt in await harness.doubts(job.run_id)]
+    return end(job, kept_outcome(job.run_id, known, still_open))
+
+
+async def _driven(job: Job, harness: Harness, runs: RunStore) -> Outcome:
     """The run to its end; its steps go to stderr."""
     on_escalate = ask if sys.stdin.isatty() else lambda _: None
     agent = Agent(job.client, harness, limits=job.limits, runs=runs, on_escalate=on_escalate)
@@ -230,69 +237,9 @@ async def _driven(job: _Job, harness: Harness, runs: RunStore) -> Outcome:
                     note(line)
             return stream.outcome
     except asyncio.CancelledError:
-        note(f"interrupted; go on with: {job.go_on}")
+        note(f"interrupted; go on with: {job.go_on}" if job.go_on else "interrupted")
         raise
     finally:
         close = getattr(job.client, "aclose", None)
         if close is not None:
             await close()
-
-
-def _end(job: _Job, outcome: Outcome) -> int:
-    _print(job, _as_data(job, outcome))
-    if outcome.finished:
-        for line in outcome.summary().splitlines()[1:] if outcome.doubts else ():
-            note(clean(line))
-        return 0
-    if outcome.stop_reason == _WAITING and outcome.case is not None:
-        for line in question_lines(outcome.case):
-            note(line)
-        note(f"waiting for a person; go on with one of:\n  {job.go_on} --answer TEXT")
-        if outcome.case.call is not None:
-            note(f"  {job.go_on} --approve {outcome.case.code}")
-        note(f"  {job.go_on} --give-up")
-        return 3
-    note(clean(outcome.summary()))
-    if outcome.stop_reason == _INTERRUPTED:
-        return 1
-    note(f"to go on with it: {job.go_on} [--answer TEXT]")
-    return 1
-
-
-def _print(job: _Job, data: dict[str, Any]) -> None:
-    if job.as_json:
-        print_json(data)
-    elif data["text"]:
-        # Lines stay; what could command a terminal goes.
-        click.echo("\n".join(plain(line.expandtabs()) for line in data["text"].split("\n")))
-
-
-def _as_data(job: _Job, outcome: Outcome) -> dict[str, Any]:
-    case, usage = outcome.case, outcome.usage
-    return {
-        "run_id": outcome.run_id,
-        "stop_reason": str(outcome.stop_reason),
-        "text": outcome.text,
-        "detail": clean(outcome.detail),
-        "turns": outcome.turns,
-        "calls": [
-            {"tool": one.call.name, "ok": one.ok, "attempts": one.attempts, "doubt": one.doubt}
-            for one in outcome.calls
-        ],
-        "errors": [
-            {"kind": str(error.kind), "reason": error.reason, "message": clean(error.message)}
-            for error in outcome.errors
-        ],
-        "doubts": list(outcome.doubts),
-        "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-        | {"total_tokens": usage.total_tokens, "requests": usage.requests},
-        "waits_for": None
-        if case is None or outcome.stop_reason != _WAITING
-        else {
-            "question": clean(case.question),
-            "code": case.code,
-            "tool": None if case.call is None else case.call.name,
-            "arguments": None if case.call is None else case.call.arguments,
-            "go_on": job.go_on,
-        },
-    }

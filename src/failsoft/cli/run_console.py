@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from failsoft.agent import Answer
+from failsoft.agent import Answer, StopReason
 from failsoft.cli.output import clean, note, plain, seconds
 from failsoft.core.events import EventName
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from failsoft.agent import Case
     from failsoft.core.events import Event
 
-__all__ = ["ask", "question_lines", "step_line"]
+__all__ = ["ask", "may_run", "question_lines", "step_line"]
 
 _CHOICES = (
     "a: approve   c: correct the arguments   g: give up   Enter: answer later   other text goes to the model"
@@ -46,6 +46,11 @@ def step_line(event: Event) -> str:
     return ""
 
 
+def may_run(case: Case) -> bool:
+    """Whether the call in question could be run as it is."""
+    return case.call is not None and case.reason != StopReason.UNKNOWN_TOOL
+
+
 def question_lines(case: Case) -> list[str]:
     """What a person is asked, with the call in question as it would run."""
     lines = [_told(case.question)]
@@ -62,18 +67,14 @@ async def ask(case: Case) -> Answer | None:
     """Ask at the terminal; None where the answer comes later."""
     for line in question_lines(case):
         note(line)
-    note(
-        _CHOICES
-        if case.call is not None
-        else "g: give up   Enter: answer later   other text goes to the model"
-    )
+    note(_CHOICES if may_run(case) else "g: give up   Enter: answer later   other text goes to the model")
     while True:
         text = (await _line("> ")).strip()
         if not text:
             return None
         if text == "g":
             return Answer.give_up()
-        if case.call is None or text not in ("a", "c"):
+        if not may_run(case) or text not in ("a", "c"):
             return Answer.guide(text)
         if text == "a":
             return Answer.approve(case.code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import asynccontextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent import Answer, AnthropicClient, Limits, OpenAIClient, StoreRuns
@@ -25,16 +25,77 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_MODEL",
+    "Job",
     "answer_of",
+    "check_base_url",
     "client_of",
     "command_to_go_on",
     "harness_maker",
     "limits_of",
+    "no_such_run",
     "runs_beside",
     "servers_of",
 ]
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One run as it was asked for.
+
+    Args:
+        question: What the model is asked; empty for a run that goes on.
+        client: Asks the model.
+        make_harness: Makes the harness, with the tools of servers where there are some.
+        servers: MCP servers to start.
+        store_url: Where the run is kept.
+        limits: How far it may go.
+        roles: What the one who asks may do.
+        run_id: Its id.
+        is_resumed: Whether it goes on.
+        answer: What a person says to it.
+        model, api, base_url: Whom the client asks.
+        has_tools: Whether any tools were named.
+        go_on: The command that goes on with it; empty where it cannot.
+        as_json: Whether to print JSON.
+    """
+
+    question: str
+    client: Any
+    make_harness: Callable[[McpTools | None], Harness]
+    servers: tuple[ServerSpec, ...]
+    store_url: str
+    limits: Limits
+    roles: tuple[str, ...]
+    run_id: str
+    is_resumed: bool
+    answer: Answer | None
+    model: str
+    api: str
+    base_url: str | None
+    has_tools: bool
+    go_on: str
+    as_json: bool
+
+
+def check_base_url(url: str | None) -> None:
+    """Refuse what is no address before a run begins.
+
+    Raises:
+        UsageError: It has no scheme.
+    """
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise UsageError(f"--base-url is a URL, got {url!r}\n\nhint: --base-url http://127.0.0.1:11434/v1")
+
+
+def no_such_run(job: Job) -> str:
+    """What is said of a run that is not kept."""
+    where = clean(job.store_url)
+    return (
+        f"there is no run {job.run_id!r} to go on with in {where}\n\n"
+        "hint: `failsoft runs` lists the runs; --store URL names another store"
+    )
 
 
 def client_of(api: str, model: str | None, base_url: str | None) -> Any:

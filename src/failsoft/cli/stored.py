@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from failsoft.stores.engine import EngineStore
 
-__all__ = ["VARIABLE", "since_option", "span_s", "store_option", "with_store"]
+__all__ = ["VARIABLE", "existing_url", "since_option", "span_s", "store_option", "with_store"]
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ def with_store(url: str | None, work: Callable[[EngineStore], Awaitable[T]]) -> 
         UsageError: There is no such store: a command that reads makes none.
         AgentError: The store is there and cannot be used.
     """
-    store = open_store(_checked(url))
+    store = open_store(existing_url(url))
 
     async def go() -> T:
         try:
@@ -86,7 +86,12 @@ def with_store(url: str | None, work: Callable[[EngineStore], Awaitable[T]]) -> 
     return asyncio.run(go())
 
 
-def _checked(url: str | None) -> str:
+def existing_url(url: str | None) -> str:
+    """The URL of a store that is there, the usual one where none is named.
+
+    Raises:
+        UsageError: There is none.
+    """
     if url is None:
         file = default_store_file()
         if not file.is_file():
