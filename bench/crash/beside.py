@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import socket
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from bench.measure import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-__all__ = ["database", "free_port", "from_npm", "running", "wait_for_port"]
+__all__ = ["database", "free_port", "running", "wait_for_port"]
 
 START_S = 30.0
 
@@ -76,25 +71,3 @@ def database(store: str, folder: Path) -> Iterator[dict[str, Any]]:
 
     with running_server() as server:
         yield {"url": server.url}
-
-
-def from_npm(package: str) -> Path:
-    """The `node_modules` with a package of a pinned version, fetched when it is not there.
-
-    Raises:
-        LookupError: npm is missing, or could not fetch it.
-    """
-    folder = ROOT / ".bench" / "npm" / package.replace("/", "-").replace("@", "").strip("-")
-    if not folder.exists():
-        if shutil.which("npm") is None:
-            raise LookupError("npm is not on PATH")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = tempfile.mkdtemp(dir=folder.parent)
-        command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", draft]
-        command.append(package)
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-        if done.returncode:
-            shutil.rmtree(draft)
-            raise LookupError(f"npm could not fetch {package}: {done.stderr[-300:]}")
-        os.replace(draft, folder)  # whole or not at all
-    return folder / "node_modules"

@@ -10,8 +10,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from bench.crash.bank import pay
-from bench.crash.beside import free_port, from_npm, running, wait_for_port
+from bench.crash.beside import free_port, running, wait_for_port
 from bench.crash.systems import Setup
+from bench.fetch import from_npm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
