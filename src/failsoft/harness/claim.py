@@ -209,11 +209,13 @@ async def _known(call: LiveCall, verdict: Verdict) -> ToolResult | None:
 
 
 def _replayed(call: LiveCall, record: Record) -> ToolResult:
-    call.shared.tell(call, EventName.CALL_REPLAYED, done_at=record.settled_at)
+    # What was in doubt is settled when somebody has found out, which may be days after it was done.
+    done_at = record.settled_at if record.doubt_id is None else record.started_at
+    call.shared.tell(call, EventName.CALL_REPLAYED, done_at=done_at)
     if record.error is not None:
         raise decode_error(record.error)
     value = decode_result(record.result, call.plan.revive)
-    return call.shared.detailed(call, value, 0, replayed=True, recorded_at=record.settled_at)
+    return call.shared.detailed(call, value, 0, replayed=True, recorded_at=done_at)
 
 
 async def _join(call: LiveCall, verdict: Running) -> ToolResult | None:

@@ -37,16 +37,25 @@ def id_of(intent: Intent) -> str:
 def error(call: LiveCall, doubt: Doubt) -> InDoubt:
     """What an identical call gets while a doubt is open."""
     call.doubt = doubt.id
+    options = call.shared.doubt_options(doubt.id, doubt.resolvable_by)
+    if call.plan.tool.verify is not None:
+        options.insert(
+            0, "Send the same call again later: whether it happened is looked up before anything is run."
+        )
     return InDoubt(
         f"An earlier identical call of {call.plan.name} may have happened; nobody has found out yet. Nothing was run now.",
         reason="unresolved_doubt",
         owner=Owner.HUMAN if doubt.resolvable_by == "human" else Owner.MODEL,
-        context={
-            "doubt": doubt.id,
-            "options": call.shared.doubt_options(doubt.id, doubt.resolvable_by),
-            "known": doubt.known,
-        },
+        retry_after_s=_too_early_s(call.shared, call.plan, doubt) or None,
+        context={"doubt": doubt.id, "options": options, "known": doubt.known},
     )
+
+
+def _too_early_s(shared: Shared, plan: Plan, doubt: Doubt) -> float:
+    """Seconds until a `NotDone` of the tool's `verify` is final; 0 where it is."""
+    if plan.tool.verify is None:
+        return 0.0
+    return max(0.0, (plan.tool.verify_after_s or 0.0) - (shared.store.now() - doubt.since))
 
 
 def near_error(call: LiveCall, doubt: Doubt) -> InDoubt:
@@ -86,10 +95,7 @@ async def verify_doubt(
     verify = plan.tool.verify
     if verify is None:
         return False
-    if shared.store.now() - doubt.since < (plan.tool.verify_after_s or 0.0):
-        too_early = True
-    else:
-        too_early = False
+    too_early = _too_early_s(shared, plan, doubt) > 0.0
     if values is None:
         values = plan.tool.parse(json.loads(doubt.arguments)).values
     try:
