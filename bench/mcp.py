@@ -1,10 +1,11 @@
 """What standing before an MCP server costs a call: direct, through failsoft, and through FastMCP's own proxy.
 
-    python bench/mcp.py [--calls 300] [--rounds 5] [--long 0] [--peer PYTHON] [--json FILE]
+    python -m bench.mcp [--calls 300] [--rounds 5] [--long 0] [--peer PYTHON] [--json FILE]
 
-One server that answers at once and one client without a framework, so that nothing hides what is added. Interleaved
-rounds; medians of each way's calls, one after another, and calls a second with 32 under way. `--peer` is a Python that
-has fastmcp, default this one. `--long N` makes N more calls through failsoft and tells how its memory grew.
+One server that answers at once and clients without a framework, so that nothing hides what is added; over pipes, and over
+HTTP on both sides. Interleaved rounds; medians of each way's calls, one after another, and calls a second with 32 under
+way. `--peer` is a Python that has fastmcp, default this one. `--long N` makes N more calls through failsoft, over pipes and
+over HTTP, and tells how much memory it had before, at each 10,000 and in the end.
 """
 
 from __future__ import annotations
@@ -17,138 +18,109 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-SERVER = """
-import json, sys
-TOOL = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-TOOLS = [{"name": "look", "inputSchema": TOOL, "annotations": {"readOnlyHint": True}},
-         {"name": "act", "inputSchema": TOOL, "annotations": {"readOnlyHint": False}}]
-HELLO = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
-for line in sys.stdin.buffer:
-    message = json.loads(line)
-    if "id" not in message:
-        continue
-    method = message["method"]
-    if method == "tools/call":
-        result = {"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]}
-    else:
-        result = {"initialize": HELLO, "tools/list": {"tools": TOOLS}}.get(method, {})
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\\n")
-    sys.stdout.flush()
-"""
+from bench.mcp_ways import PIPE_SERVER, Http, Pipe, Way, free_port, http_server
+
 PEER = """
 import sys
 from fastmcp.server import create_proxy
 create_proxy({"mcpServers": {"s": {"command": sys.argv[1], "args": sys.argv[2:]}}}).run("stdio", show_banner=False)
 """
-IN_FLIGHT = 32
+HTTP_PEER = """
+import sys
+from fastmcp.server import create_proxy
+proxy = create_proxy({"mcpServers": {"s": {"url": sys.argv[1]}}})
+proxy.run("http", host="127.0.0.1", port=int(sys.argv[2]), path="/mcp", show_banner=False, log_level="ERROR")
+"""
+PROXY = [sys.executable, "-c", "from failsoft.cli import main; raise SystemExit(main())", "mcp"]
+SAMPLE_EVERY = 10_000
+WARM_UP = 5_000
 
 
-class Way:
-    """One way to the server: a process that speaks the protocol on its standard input and output."""
-
-    def __init__(self, name: str, argv: list[str], folder: str, tool: str = "look") -> None:
-        self.name, self.tool = name, tool
-        environment = {**os.environ, "FAILSOFT_HOME": folder, "FAILSOFT_CONFIG": "none"}
-        self.process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-        )
-        self.next = 0
-        hello = {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "b", "version": "1"},
-        }
-        self.ask("initialize", hello)
-        self.write({"method": "notifications/initialized"})
-        self.ask("tools/list", {})
-        self.times_ms: list[float] = []
-        self.rates: list[float] = []
-
-    def write(self, message: dict[str, Any]) -> None:
-        """Send one message."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def read(self) -> dict[str, Any]:
-        """The next answer."""
-        assert self.process.stdout is not None
-        while True:
-            line = self.process.stdout.readline()
-            if not line:
-                raise SystemExit(f"{self.name} has ended")
-            message: dict[str, Any] = json.loads(line)
-            if "method" not in message:
-                assert "result" in message, message
-                assert not message["result"].get("isError"), message
-                return message
-
-    def ask(self, method: str, params: Any) -> dict[str, Any]:
-        """One request and its answer."""
-        self.send(method, params)
-        return self.read()
-
-    def send(self, method: str, params: Any) -> None:
-        """One request."""
-        self.next += 1
-        self.write({"id": self.next, "method": method, "params": params})
-
-    def call(self) -> dict[str, Any]:
-        """The parameters of a call that differs from all others."""
-        return {"name": self.tool, "arguments": {"text": f"hello {self.next}"}}
-
-    def one_by_one(self, calls: int) -> None:
-        """Time calls, each after the one before."""
-        for _ in range(calls):
-            began = time.perf_counter()
-            self.ask("tools/call", self.call())
-            self.times_ms.append((time.perf_counter() - began) * 1e3)
-
-    def at_once(self, calls: int) -> None:
-        """Time many calls with `IN_FLIGHT` under way."""
-        began = time.perf_counter()
-        for _ in range(IN_FLIGHT):
-            self.send("tools/call", self.call())
-        for _ in range(calls - IN_FLIGHT):
-            self.read()
-            self.send("tools/call", self.call())
-        for _ in range(IN_FLIGHT):
-            self.read()
-        self.rates.append(calls / (time.perf_counter() - began))
-
-    def memory_mb(self) -> float:
-        """Resident memory of the process."""
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-    def close(self) -> None:
-        """End it."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(20)
+def has_peer(peer: str) -> bool:
+    """Whether that Python has FastMCP."""
+    return subprocess.run([peer, "-c", "import fastmcp"], capture_output=True, check=False).returncode == 0
 
 
-def ways(folder: str, peer: str) -> list[Way]:
-    """All ways that can be had here."""
-    server = [sys.executable, "-c", SERVER]
-    proxy = [sys.executable, "-c", "from failsoft.cli import main; raise SystemExit(main())", "mcp"]
-    made = [
-        Way("direct", server, folder),
-        Way("failsoft, looks", [*proxy, "--", *server], folder),
-        Way("failsoft, acts, ledger in memory", [*proxy, "--store", "memory", "--", *server], folder, "act"),
-        Way("failsoft, acts, ledger on disk", [*proxy, "--", *server], folder, "act"),
+def pipes(folder: str, peer: str) -> list[Way]:
+    """All ways over pipes."""
+    server = [sys.executable, "-c", PIPE_SERVER]
+    made: list[Way] = [
+        Pipe("direct", server, folder),
+        Pipe("failsoft, looks", [*PROXY, "--", *server], folder),
+        Pipe(
+            "failsoft, acts, ledger in memory",
+            [*PROXY, "--store", "memory", "--", *server],
+            folder,
+            tool="act",
+        ),
+        Pipe("failsoft, acts, ledger on disk", [*PROXY, "--", *server], folder, tool="act"),
     ]
-    if subprocess.run([peer, "-c", "import fastmcp"], capture_output=True, check=False).returncode == 0:
-        made.append(Way("fastmcp proxy", [peer, "-c", PEER, *server], folder))
+    if has_peer(peer):
+        made.append(Pipe("fastmcp proxy", [peer, "-c", PEER, *server], folder))
     return made
 
 
-def main() -> None:
-    """Measure and print."""
+def over_http(folder: str, peer: str) -> list[Way]:
+    """All ways over HTTP, on both sides of what stands between."""
+    direct, server = http_server(folder)
+    url = f"http://127.0.0.1:{server}/mcp"
+    made: list[Way] = [direct]
+    for name, more, tool in (
+        ("failsoft, looks", (), "look"),
+        ("failsoft, acts, ledger in memory", ("--store", "memory"), "act"),
+    ):
+        port = free_port()
+        argv = [*PROXY, *more, "--url", url, "--http", str(port), "--no-token"]
+        made.append(Http(name, argv, folder, port=port, tool=tool))
+    if has_peer(peer):
+        port = free_port()
+        made.append(Http("fastmcp proxy", [peer, "-c", HTTP_PEER, url, str(port)], folder, port=port))
+    return made
+
+
+def measured(ways: list[Way], calls: int, rounds: int) -> dict[str, dict[str, float]]:
+    """The figures of each way; the first is the floor."""
+    for way in ways:
+        way.one_by_one(50)
+        way.times_ms.clear()
+    for _ in range(rounds):
+        for way in ways:
+            way.one_by_one(calls)
+            way.at_once(calls)
+    floor = statistics.median(ways[0].times_ms)
+    return {
+        way.name: {
+            "median_ms": round(statistics.median(way.times_ms), 3),
+            "added_ms": round(statistics.median(way.times_ms) - floor, 3),
+            "p95_ms": round(statistics.quantiles(way.times_ms, n=20)[-1], 3),
+            "calls_per_s": round(statistics.median(way.rates)),
+        }
+        for way in ways
+    }
+
+
+def memory_over(way: Way, calls: int) -> list[float]:
+    """Megabytes before, at each 10,000 calls, and in the end."""
+    way.at_once(WARM_UP, longest_s=float("inf"))
+    found = [round(way.memory_mb(), 2)]
+    for done in range(0, calls, SAMPLE_EVERY):
+        way.at_once(min(SAMPLE_EVERY, calls - done), longest_s=float("inf"))
+        found.append(round(way.memory_mb(), 2))
+    return found
+
+
+def show(title: str, rows: dict[str, dict[str, float]]) -> None:
+    """Print a table."""
+    print(title)
+    for name, row in rows.items():
+        print(f"  {name:36}" + "  ".join(f"{key} {value:>9}" for key, value in row.items()))
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -157,43 +129,35 @@ def main() -> None:
     parser.add_argument("--long", type=int, default=0)
     parser.add_argument("--peer", default=sys.executable)
     parser.add_argument("--json")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        measured = ways(folder, options.peer)
-        for way in measured:
-            way.one_by_one(50)
-            way.times_ms.clear()
-        for _ in range(options.rounds):
-            for way in measured:
-                way.one_by_one(options.calls)
-                way.at_once(options.calls)
-        growth = None
-        if options.long:
-            way = measured[1]
-            way.at_once(5_000)
-            before = way.memory_mb()
-            way.at_once(options.long)
-            growth = round(way.memory_mb() - before, 2)
-        for way in measured:
-            way.close()
-    floor = statistics.median(measured[0].times_ms)
-    rows = {
-        way.name: {
-            "median_ms": round(statistics.median(way.times_ms), 3),
-            "added_ms": round(statistics.median(way.times_ms) - floor, 3),
-            "p95_ms": round(statistics.quantiles(way.times_ms, n=20)[-1], 3),
-            "calls_per_s": round(statistics.median(way.rates)),
-        }
-        for way in measured
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure and print."""
+    options = parsed()
+    result: dict[str, Any] = {
+        "machine": {
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "cpus": os.cpu_count(),
+        },
+        "long": options.long,
     }
-    for name, row in rows.items():
-        print(f"{name:36}" + "  ".join(f"{key} {value:>9}" for key, value in row.items()))
-    if growth is not None:
-        print(f"memory after {options.long} more calls: {growth:+} MB")
+    for key, title, make in (("rows", "over pipes", pipes), ("http", "over HTTP", over_http)):
+        with tempfile.TemporaryDirectory() as folder:
+            ways = make(folder, options.peer)
+            try:
+                result[key] = measured(ways, options.calls, options.rounds)
+                show(title, result[key])
+                if options.long:
+                    memory = memory_over(ways[1], options.long)
+                    result.setdefault("memory_mb", {})[title] = memory
+                    print(f"  memory over {options.long} calls, MB: {memory}")
+            finally:
+                for way in reversed(ways):
+                    way.close()
     if options.json:
-        machine = {"python": platform.python_version(), "system": platform.platform(), "cpus": os.cpu_count()}
-        result = {"machine": machine, "rows": rows, "memory_growth_mb": growth, "long": options.long}
-        Path(options.json).write_text(json.dumps(result, indent=2) + "\n")
+        Path(options.json).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -118,15 +118,25 @@ def fleet(found: Any) -> Rows:
 
 
 def mcp(found: Any) -> Rows:
-    """What stands before a server: the time of a call, and calls a second with many under way."""
-    ways, floor = found["rows"], "direct"
-    base = ways[floor]["median_ms"]
-    one = "one call of an MCP server, one after another"
-    many = "calls of an MCP server, 32 under way"
-    return [
-        *(_row(one, name, "ms", way["median_ms"], floor, base) for name, way in ways.items()),
-        *(_row(many, name, "calls/s", way["calls_per_s"]) for name, way in ways.items()),
-    ]
+    """What stands before a server: the time of a call, calls a second with many under way, and its memory meanwhile."""
+    rows, floor = [], "direct"
+    for key, how in (("rows", "over pipes"), ("http", "over HTTP")):
+        ways = found.get(key)
+        if not ways:
+            continue
+        base = ways[floor]["median_ms"]
+        one = f"one call of an MCP server {how}, one after another"
+        many = f"calls of an MCP server {how}, 32 under way"
+        rows += [_row(one, name, "ms", way["median_ms"], floor, base) for name, way in ways.items()]
+        rows += [_row(many, name, "calls/s", way["calls_per_s"]) for name, way in ways.items()]
+    for how, memory in found.get("memory_mb", {}).items():
+        table = f"memory of the proxy {how}"
+        steps = len(memory) - 1
+        rows += [
+            _row(table, f"after {number * found['long'] // steps:,} calls", "MB", value)
+            for number, value in enumerate(memory)
+        ]
+    return rows
 
 
 def repair(found: Any) -> Rows:

@@ -213,8 +213,9 @@ SUITES = tuple(
             title="Before an MCP server",
             module="bench.mcp",
             rows=rows.mcp,
-            full=("--json", "{file}"),
+            full=("--json", "{file}", "--long", "100000"),
             quick=("--json", "{file}", "--calls", "100", "--rounds", "2"),
+            repeats=1,
             peers=("fastmcp", "mcp"),
         ),
         Suite(
