@@ -85,11 +85,12 @@ def _machines(results: list[dict[str, Any]]) -> str:
 def _section(result: dict[str, Any]) -> str:
     parts = [f'<section id="{result["suite"]}"><h2>{html.escape(result["title"])}</h2>']
     parts += [f"<p>{_words(note)}</p>" for note in result.get("notes", ())]
-    for each in result.get("curves", ()):
-        parts.append(_figure(each["title"], curves(each["lines"], each["x"], each["y"], each["title"])))
-    if not result.get("curves"):
-        for title, group in itertools.groupby(result["rows"], key=lambda row: row["table"]):
+    for title, group in itertools.groupby(result["rows"], key=lambda row: row["table"]):
+        if not any(_stands_for(each, title) for each in result.get("curves", ())):
             parts.append(_comparison(title, list(group)))
+    for each in result.get("curves", ()):
+        drawn = curves(each["lines"], each["x"], each["y"], each["title"], is_log=each.get("is_log", False))
+        parts.append(_figure(each["title"], drawn) + _figures_of(each, result["rows"]))
     grids = [f"<h4>{html.escape(each['title'])}</h4>{_grid(each)}" for each in result.get("grids", ())]
     if len(grids) == 1:
         parts.append(grids[0])
@@ -97,6 +98,17 @@ def _section(result: dict[str, Any]) -> str:
         parts.append(_folded("all figures", "".join(grids)))
     parts += [_setups(result), _misses(result), _where(result)]
     return "\n".join([*filter(None, parts), "</section>"])
+
+
+def _stands_for(curve: dict[str, Any], table: str) -> bool:
+    """A curve that names its tables stands for those, any other for all of its suite."""
+    return table in curve.get("tables", (table,))
+
+
+def _figures_of(curve: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    tables = curve.get("tables", ())
+    named = [{**row, "case": f"{row['table']}: {row['case']}"} for row in rows if row["table"] in tables]
+    return _folded("the figures", _table(named)) if named else ""
 
 
 def _comparison(title: str, rows: list[dict[str, Any]]) -> str:

@@ -64,8 +64,10 @@ def _label(axes: Any, text: str, x: float, y: float) -> None:
     axes.annotate(text, (x, y), color=INK, fontsize=8, **place)
 
 
-def curves(lines: dict[str, list[tuple[float, float]]], x: str, y: str, alt: str) -> str:
-    """One line for each name; the first is drawn on top."""
+def curves(
+    lines: dict[str, list[tuple[float, float]]], x: str, y: str, alt: str, *, is_log: bool = False
+) -> str:
+    """One line for each name; the first is drawn on top. With `is_log` x is logarithmic, and y begins at 0."""
     figure, axes = _figure(3.0 + 0.1 * len(lines), grid="y", width_in=_LINES_WIDTH_IN)
     for number, (name, points) in reversed(list(enumerate(lines.items()))):
         xs, ys = zip(*points, strict=True)
@@ -84,6 +86,11 @@ def curves(lines: dict[str, list[tuple[float, float]]], x: str, y: str, alt: str
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     _set_height(axes, [value for points in lines.values() for _, value in points], is_share="%" in alt)
+    if is_log:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.set_ylim(0, max(2.0, axes.get_ylim()[1]))
     handles, labels = axes.get_legend_handles_labels()
     # In the order of the lines' ends, so that the legend can be read beside them.
     last = {name: points[-1][1] for name, points in lines.items()}

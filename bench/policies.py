@@ -1,6 +1,6 @@
 """The decisions of the policies beside their peers, in one run on one machine.
 
-    python bench/policies.py [--rounds 30] [--json FILE] [--skip-memory]
+    python -m bench.policies [--rounds 30] [--json FILE] [--skip-memory]
 
 In each round every case runs once for about two milliseconds, in a shuffled order, so that a slow moment hits all
 alike, and what is counted is the thread's own processor time, so that other work on the machine does not. A ratio is
@@ -11,91 +11,27 @@ left out (`requirements/bench.in` lists them). Memory is measured in a process o
 from __future__ import annotations
 
 import argparse
-import asyncio
 import gc
 import importlib.metadata
 import itertools
 import json
 import platform
-import random
-import statistics
 import subprocess
 import sys
 import time
-import timeit
 import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from failsoft.policies import Breaker, BreakerRegistry, BreakerSite, BreakerState, Bulkhead, Rate, RetryBudget
+from bench.growth import curves_of, growth, quiet
+from bench.in_turns import RNG, Suite, async_loop, nop, sync_loop
+from failsoft.policies import Breaker, BreakerRegistry, BreakerSite, Bulkhead, Rate, RetryBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 KEYS = 100_000
-TARGET_NS = 2_000_000
 PEERS = ("circuitbreaker", "pybreaker", "purgatory", "tenacity", "stamina", "aiolimiter", "limits")
-RNG = random.Random(1)
-
-
-def nop() -> None:
-    """What is protected."""
-
-
-def sync_loop(stmt: str, **names: Any) -> Callable[[int], int]:
-    """Nanoseconds of `n` runs of a statement."""
-    timer = timeit.Timer(stmt, timer=time.thread_time_ns, globals={"nop": nop, **names})
-    return lambda n: int(timer.timeit(n))
-
-
-def async_loop(factory: Callable[[], Any]) -> Callable[[int], int]:
-    """Nanoseconds of `n` awaits, on a loop that is already running."""
-
-    async def run(n: int) -> int:
-        began = time.thread_time_ns()
-        for _ in itertools.repeat(None, n):
-            await factory()
-        return time.thread_time_ns() - began
-
-    runner = asyncio.Runner()
-    return lambda n: runner.run(run(n))
-
-
-class Suite:
-    """Cases of one table, timed in turns; ratios are to the case named `floor`."""
-
-    def __init__(self, title: str, floor: str) -> None:
-        self.title, self.floor = title, floor
-        self.cases: dict[str, tuple[Callable[[int], int], int]] = {}
-
-    def add(self, name: str, loop: Callable[[int], int]) -> None:
-        """Add a case and find out how many runs fill the time."""
-        n = 1
-        while loop(n) < TARGET_NS / 2:
-            n *= 2
-        self.cases[name] = (loop, n)
-
-    def run(self, rounds: int) -> list[dict[str, Any]]:
-        """The medians of every case."""
-        took: dict[str, list[float]] = {name: [] for name in self.cases}
-        gc.collect()
-        gc.disable()
-        for _ in range(rounds):
-            for name in random.sample(list(self.cases), len(self.cases)):
-                loop, n = self.cases[name]
-                took[name].append(loop(n) / n)
-        gc.enable()
-        floor = took.get(self.floor) or took[next(iter(took))]
-        return [
-            {
-                "table": self.title,
-                "case": name,
-                "ns": round(statistics.median(times), 1),
-                "ratio": round(statistics.median(a / b for a, b in zip(times, floor, strict=True)), 3),
-                "floor": self.floor,
-            }
-            for name, times in took.items()
-        ]
 
 
 def has(name: str) -> bool:
@@ -105,14 +41,6 @@ def has(name: str) -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return True
-
-
-def quiet(window: int = 100, **options: Any) -> BreakerState:
-    """A closed breaker whose window is full of good calls."""
-    breaker = Breaker(window=window, **options).start(rng=RNG)
-    for _ in range(window):
-        breaker.success(breaker.admit(0.0), 0.1, 0.0)
-    return breaker
 
 
 def closed() -> Suite:
@@ -219,24 +147,6 @@ def stacks() -> Suite:
     return suite
 
 
-def growth() -> list[Suite]:
-    """The same decision over larger windows and more keys: it must not grow."""
-    windows = Suite("closed decision by size of the window", "window 10")
-    failing = Suite("a slow and a good call by size of the window", "window 10")
-    for size in (10, 100, 1_000, 10_000):
-        windows.add(f"window {size}", sync_loop("b.success(b.admit(1.0), 0.1, 1.0)", b=quiet(size)))
-        busy = Breaker(window=size, slow_s=1.0, hard_failures=None).start(rng=RNG)
-        stmt = "b.success(b.admit(1.0), 2.0, 1.0); b.success(b.admit(1.0), 0.1, 1.0)"
-        failing.add(f"window {size}", sync_loop(stmt, b=busy))
-    keys = Suite("decision by number of keys", "keys 10")
-    for size in (10, 1_000, 100_000):
-        registry = BreakerRegistry(BreakerSite(Breaker(max_keys=size), rng=RNG))
-        for i in range(size):
-            registry.get(f"k{i}", 0.0)
-        keys.add(f"keys {size}", sync_loop("r.get('k7', 1.0).admit(1.0)", r=registry))
-    return [windows, failing, keys]
-
-
 def fill(library: str) -> tuple[Any, int]:
     """100,000 breakers of a library, and how many bytes they take; the keys themselves are not counted."""
     names = [f"tool:{i}" for i in range(KEYS)]
@@ -285,7 +195,10 @@ def memory() -> list[dict[str, Any]]:
         if not library.startswith("failsoft") and not has(library):
             continue
         said = subprocess.run(
-            [sys.executable, __file__, "--memory-of", library], capture_output=True, text=True
+            [sys.executable, "-m", "bench.policies", "--memory-of", library],
+            cwd=Path(__file__).parents[1],
+            capture_output=True,
+            text=True,
         )
         if said.returncode == 0:
             rows.append({"table": f"memory, {KEYS:,} keys", "case": library, "bytes": int(said.stdout)})
@@ -316,8 +229,10 @@ def main() -> None:
     if options.memory_of:
         print(fill(options.memory_of)[1])
         return
-    suites = [closed(), rejecting(), rates(), stacks(), *growth()]
+    growing = growth()
+    suites = [closed(), rejecting(), rates(), stacks(), *growing]
     rows = [row for suite in suites for row in suite.run(options.rounds)]
+    curves = curves_of(rows, growing)
     rows += [] if options.skip_memory else memory()
     show(rows)
     machine = {
@@ -327,7 +242,8 @@ def main() -> None:
     }
     if options.json:
         options.json.write_text(
-            json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n", encoding="utf-8"
+            json.dumps({"machine": machine, "rows": rows, "curves": curves}, indent=1) + "\n",
+            encoding="utf-8",
         )
 
 

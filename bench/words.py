@@ -79,9 +79,15 @@ _SAYS = (
     ("rejection", "What a breaker costs while it refuses."),
     ("rate decision", "One question to the rate limit."),
     ("success through retry", "What the policies cost around a function that succeeds."),
-    ("closed decision by size", "A larger window must not make a decision slower."),
-    ("a slow and a good call", "The same where the window counts slow calls."),
-    ("decision by number of keys", "More keys must not make a decision slower."),
+    (
+        "Decision time by size",
+        "A larger window must not make a decision slower; where slow calls are counted, two numbers of as many bits are shifted.",
+    ),
+    ("Decision time by number", "Nor must more keys, more calls inside, or more calls that wait."),
+    (
+        "Breakers asked for in turn",
+        "What the processor's caches do not hold comes from memory, as in a plain dict of as many objects.",
+    ),
     ("memory", "Bytes for each key."),
     ("breakers and rates of a fleet", "A decision that is shared needs no round trip while all is well."),
     (
