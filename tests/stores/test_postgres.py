@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -158,3 +159,35 @@ def test_the_module_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_password_is_not_shown() -> None:
     """Neither by `repr`, nor by anything in it."""
     assert "secret" not in repr(open_store("postgresql://ada:secret@host/db"))
+
+
+FORKED = """
+import asyncio, os, sys
+from failsoft.stores import open_store
+from failsoft.testing.store_suite import make_intent
+
+store = open_store(sys.argv[1])
+
+async def claim(order: int) -> str:
+    return type(await store.begin(make_intent({"order": order}))).__name__
+
+print(asyncio.run(claim(1)), flush=True)
+pid = os.fork()
+if pid == 0:
+    print(asyncio.run(claim(2)), flush=True)
+    asyncio.run(store.close())
+    sys.exit()  # in order: whatever was inherited is let go of
+assert os.waitpid(pid, 0)[1] == 0
+print(asyncio.run(claim(2)), asyncio.run(claim(3)), flush=True)
+asyncio.run(store.close())
+"""
+
+
+@pytest.mark.process
+def test_a_fork_shares_no_connection(url: str) -> None:
+    """Parent and child each have their own, and the child's end is not the parent's."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, url], capture_output=True, text=True, check=False, timeout=15
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["Go", "Go", "InDoubt", "Go"]  # a process that ended without a word

@@ -62,7 +62,7 @@ class FileWatch:
         main = self._known[0] if self._known else None
         if main is None and (network := network_of(self._names[0])):
             _log.warning(
-                "%s is on a network file system (%s), whose locks and shared memory do not hold between machines\n\n"
+                "%s is on a file system that machines share (%s); its locks and shared memory do not hold between them\n\n"
                 "hint: store='postgresql://...' where more than one machine uses it",
                 self._names[0],
                 network,
