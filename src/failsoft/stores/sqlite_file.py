@@ -21,7 +21,11 @@ _BLUR_NS = 50_000_000
 _NETWORKS = frozenset(
     {"afs", "ceph", "cifs", "glusterfs", "gfs2", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "smb3", "smbfs"}
 )
-_NETWORK_PREFIXES = ("fuse.sshfs", "fuse.gluster", "fuse.ceph", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse")
+# And folders that a virtual machine shares with its host.
+_NETWORK_PREFIXES = (
+    *("fuse.sshfs", "fuse.gluster", "fuse.ceph", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse"),
+    *("drvfs", "fuse.grpcfuse", "fuse.osxfs", "fuse.vmhgfs-fuse", "prl_fs", "vboxsf"),
+)
 
 Identity = tuple[int, int]
 
