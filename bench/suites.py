@@ -73,9 +73,9 @@ def run(suite: Suite, quick: bool) -> dict[str, Any]:
         output = _output(suite, arguments)
         found.append(suite.rows(output))
     shown = {key: output[key] for key in SHOWN if key in output}
-    versions = output.get("machine", {}).get("versions")
-    if versions:
-        shown["versions"] = versions
+    where = output.get("machine")  # each module has its own words for it
+    if isinstance(where, dict) and "versions" in where:
+        shown["versions"] = where["versions"]
     return {"rows": _merged(found) if len(found) > 1 else found[0], **shown}
 
 
