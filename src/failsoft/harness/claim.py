@@ -191,11 +191,19 @@ async def _known(call: LiveCall, verdict: Verdict) -> ToolResult | None:
             case Replay(record=record):
                 return _replayed(call, record)
             case Running(record=record):
-                joined = await _join(call, verdict)
+                flight = _flight(call, record.owner_token)
+                if flight is None:
+                    raise _still_running(call, verdict)
+                joined = await _join(call, flight)
                 if joined is not None:
                     return joined
             case NearDoubt(doubt=doubt):
                 raise doubts.near_error(call, doubt)
+            case InDoubt(doubt=doubt) if (flight := _flight(call, doubt.owner_token)) is not None:
+                # Its lease is over by a clock that jumped, or the machine slept; it runs here all the same.
+                joined = await _join(call, flight)
+                if joined is not None:
+                    return joined
             case InDoubt(doubt=doubt):
                 if not await doubts.verified(call, doubt):
                     raise doubts.error(call, doubt)
@@ -218,16 +226,23 @@ def _replayed(call: LiveCall, record: Record) -> ToolResult:
     return call.shared.detailed(call, value, 0, replayed=True, recorded_at=done_at)
 
 
-async def _join(call: LiveCall, verdict: Running) -> ToolResult | None:
-    """Wait for the same call in this harness; elsewhere: say so. None where its caller was cancelled: ask the ledger again."""
-    flight = call.shared.flights.get(verdict.record.owner_token)
-    if flight is None or _is_within(call, flight):
-        raise Conflict(
-            f"The same call of {call.plan.name} is still running; nothing was started.",
-            reason="already_running",
-            retryable=False,
-            retry_after_s=min(verdict.come_back_s, 3600.0),
-        )
+def _flight(call: LiveCall, owner_token: str) -> Claim | None:
+    """The same call where this harness runs it, and the caller is not within it."""
+    flight = call.shared.flights.get(owner_token)
+    return None if flight is None or _is_within(call, flight) else flight
+
+
+def _still_running(call: LiveCall, verdict: Running) -> Conflict:
+    return Conflict(
+        f"The same call of {call.plan.name} is still running; nothing was started.",
+        reason="already_running",
+        retryable=False,
+        retry_after_s=min(verdict.come_back_s, 3600.0),
+    )
+
+
+async def _join(call: LiveCall, flight: Claim) -> ToolResult | None:
+    """Wait for the same call in this harness. None where its caller was cancelled: ask the ledger again."""
     call.shared.tell(call, EventName.CALL_JOINED)
     try:
         async with asyncio.timeout(call.remaining_s):

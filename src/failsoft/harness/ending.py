@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from failsoft.core.errors import AgentError
 from failsoft.harness import watch
 from failsoft.harness.closing import end_calls
+from failsoft.harness.hearing import is_shared
 from failsoft.harness.shield import shielded
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ async def _let_go(shared: Shared, runners: Runners, fleet: FleetLink | None, gra
     if shared.recorder is not None:
         await shared.recorder.journal.close()
     try:
-        await shared.store.close()
+        if not is_shared(shared):
+            await shared.store.close()
     except AgentError as exc:
         log.warning("the store could not be closed in order: %s", exc)
     shared.stop_listening()

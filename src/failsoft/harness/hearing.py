@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from failsoft.harness.shared import Shared
     from failsoft.stores.connection import Trouble
 
-__all__ = ["hear_of"]
+__all__ = ["hear_of", "is_shared"]
 
 
 def hear_of(shared: Shared) -> Callable[[], None]:
@@ -35,4 +35,12 @@ def hear_of(shared: Shared) -> Callable[[], None]:
             error = None if trouble.error is None else str(trouble.error)
             heard.tell_store(name, what=trouble.what, count=trouble.count, error=error)
 
-    return troubles.listen(told)
+    stop = troubles.listen(told)
+    weakref.finalize(shared, stop).atexit = False
+    return stop
+
+
+def is_shared(shared: Shared) -> bool:
+    """Whether another harness uses the same store: the last one closes it."""
+    troubles = shared.store.troubles if isinstance(shared.store, EngineStore) else None
+    return troubles is not None and troubles.listeners > 1

@@ -41,6 +41,11 @@ class Troubles:
 
         return stop
 
+    @property
+    def listeners(self) -> int:
+        """How many listen."""
+        return len(self._listeners)
+
     def stats(self) -> StoreStats:
         """Counts, so far."""
         return StoreStats(pending=self._pending, lost=self._lost, journal_lost=self._journal_lost)
