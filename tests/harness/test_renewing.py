@@ -46,7 +46,7 @@ async def test_what_changed_is_taken_over_when_it_is_asked_for():
         assert await harness.refresh_tools()
         assert names(harness) == ["one", "two"]
         assert (await harness.call("two")).value == "two"
-        assert not await harness.refresh_tools()
+        assert (await harness.refresh_tools(), harness.renewals) == (False, 1)
         source.become(two)
         assert await harness.refresh_tools()
         gone = await harness.call("one")

@@ -107,6 +107,7 @@ class Task:
     output: Any = None
     pending: dict[str, ToolResult] = field(default_factory=dict)
     tools: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    renewals: int = 0
     started_at: float = 0.0
     max_turns: int = 0
     health: Health = field(init=False)
@@ -144,7 +145,12 @@ class Task:
     async def renew_tools(self) -> None:
         """Take over tools that have changed, such as those of an MCP server: before a turn, never within one."""
         renew = getattr(self.harness, "refresh_tools", None)
-        if renew is not None and await renew():
+        if renew is None:
+            return
+        await renew()
+        # Another run of the same harness may have taken them over.
+        if self.harness.renewals != self.renewals:
+            self.renewals = self.harness.renewals
             self.tools.clear()
 
     def render(self, dialect: str, tool_dialect: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -19,7 +19,7 @@ from failsoft.tools import Tool
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["build_harness", "load_harness", "load_tools"]
+__all__ = ["build_harness", "load_harness", "load_tools", "names_harness"]
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
@@ -107,6 +107,12 @@ def load_harness(target: str, *, store: str = "auto") -> Harness:
         if len(harnesses) == 1:
             return harnesses[0]
     return build_harness(load_tools(target), store=store)
+
+
+def names_harness(target: str) -> bool:
+    """Whether `module:name` is a harness, with policies of its own."""
+    found, _ = _load(target)
+    return isinstance(found, Harness)
 
 
 def build_harness(tools: Iterable[Tool[..., Any]], *, store: str = "auto") -> Harness:

@@ -201,7 +201,8 @@ async def _run(job: Job) -> int:
         # It may have been killed before it could print its answer.
         if known is not None and known["stopped"] == StopReason.FINISHED:
             return await _told_again(job, harness, known)
-        return end(job, await _driven(job, harness, runs))
+        system = None if tools is None else tools.instructions or None
+        return end(job, await _driven(job, harness, runs, system))
 
 
 async def _told_again(job: Job, harness: Harness, known: dict[str, Any]) -> int:
@@ -220,10 +221,10 @@ async def _told_again(job: Job, harness: Harness, known: dict[str, Any]) -> int:
     return end(job, kept_outcome(job.run_id, known, still_open))
 
 
-async def _driven(job: Job, harness: Harness, runs: RunStore) -> Outcome:
+async def _driven(job: Job, harness: Harness, runs: RunStore, system: str | None) -> Outcome:
     """The run to its end; its steps go to stderr."""
     on_escalate = ask if sys.stdin.isatty() else lambda _: None
-    agent = Agent(job.client, harness, limits=job.limits, runs=runs, on_escalate=on_escalate)
+    agent = Agent(job.client, harness, system=system, limits=job.limits, runs=runs, on_escalate=on_escalate)
     if job.is_resumed:
         stream = agent.stream_resumed(job.run_id, answer=job.answer, roles=job.roles)
     else:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from failsoft.agent import Answer, AnthropicClient, Limits, OpenAIClient, StoreRuns
-from failsoft.cli.loading import build_harness, load_harness, load_tools
-from failsoft.cli.output import clean
+from failsoft.cli.loading import build_harness, load_harness, load_tools, names_harness
+from failsoft.cli.output import clean, note
 from failsoft.core.errors import UsageError
 from failsoft.harness.builtins import BUILTIN_NAMES
 from failsoft.stores import open_store
@@ -143,6 +143,10 @@ def harness_maker(targets: Sequence[str], store_url: str) -> Callable[[McpTools 
 
     def make(served: McpTools | None) -> Harness:
         if served is not None:
+            for target in filter(names_harness, targets):
+                note(
+                    f"note: beside MCP servers, {target} lends its tools; its policies and its store are not used"
+                )
             return build_harness(served.plus(*own.values()), store=store_url)
         if len(targets) == 1:  # a harness that is there is used with all that it was told
             return load_harness(targets[0], store=store_url)

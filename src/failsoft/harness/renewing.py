@@ -29,6 +29,8 @@ class Renewing(Looking):
     _runners: Runners
     _fleet: FleetLink | None
     _watches: bool
+    renewals: int = 0
+    """How often the tools have changed: what was made of `schemas` holds for one number."""
 
     async def refresh_tools(self) -> bool:
         """Take over what has changed where the tools come from; an agent asks for it before each of its turns.
@@ -38,7 +40,8 @@ class Renewing(Looking):
         they began with. Tools that cannot work together are logged, and the old ones stay.
 
         Returns:
-            Whether there are other tools now, so that `schemas` is to be asked again.
+            Whether there are other tools now, so that `schemas` is to be asked again; where several work with one
+            harness, only the first is told, and `renewals` tells them all.
         """
         refresh = getattr(self._source, "refresh", None)
         if refresh is None or not await refresh():
@@ -52,6 +55,7 @@ class Renewing(Looking):
         gone = [plan for name, plan in before.items() if shared.plans.get(name) is not plan]
         shared.retired = [plan for plan in (*shared.retired, *gone) if plan.alarms.armed()]
         self._connect(fresh)
+        self.renewals += 1
         return True
 
     def _connect(self, fresh: list[Plan]) -> None:

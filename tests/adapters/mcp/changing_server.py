@@ -36,10 +36,12 @@ for line in sys.stdin:
     if method == "initialize":
         info = {"name": "changing", "version": "1"}
         capabilities = {"tools": {"listChanged": True}}
+        said = {"instructions": "Grow first."}
         result = {
             "protocolVersion": params["protocolVersion"],
             "capabilities": capabilities,
             "serverInfo": info,
+            **said,
         }
         write({"id": message["id"], "result": result})
     elif method == "tools/list":

@@ -187,6 +187,7 @@ async def test_a_changed_list_is_taken_over_at_the_next_turn(tmp_path):
             assert [set(names) & {"old", "fresh"} for names in listed] == [{"old"}, {"fresh"}, {"fresh"}]
             assert before["grow"] is next(each for each in made.tools if each.name == "grow")
             assert not await made.refresh_tools()
+        assert tools.instructions == f"{tools.servers[0]}: Grow first."
 
 
 async def test_calls_outside_of_their_time_and_loop_are_refused():

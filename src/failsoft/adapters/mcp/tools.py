@@ -52,6 +52,12 @@ class McpTools(Sequence[Tool[..., Any]]):
         """The servers' names."""
         return tuple(server.spec.name for server in self._servers)
 
+    @property
+    def instructions(self) -> str:
+        """What the servers say of how they are to be used, for an agent's `system`; empty where they say nothing."""
+        told = [(server.spec.name, server.instructions) for server in self._servers if server.instructions]
+        return "\n\n".join(f"{name}: {text}" for name, text in told)
+
     async def refresh(self) -> bool:
         """Read the lists of those servers again that have told of a change, or were started again.
 

@@ -53,6 +53,7 @@ class ToolServer:
         self.spec = spec
         self.tools: tuple[Tool[..., Any], ...] = ()
         self.version = 0
+        self.instructions = ""
         self.link = Link(
             spec.name, spec.connect, self, restarts=spec.restarts, start_s=spec.start_s, hang_s=spec.hang_s
         )
@@ -111,6 +112,7 @@ class ToolServer:
         if not isinstance(result, dict):
             await self._discover(answer, within_s)
             return
+        self._note(result)
         # Kept by the link, so that a server which is started again is told the same.
         known = self.link.introduction
         known.sent(wire.notification("initialize", params))
@@ -135,6 +137,11 @@ class ToolServer:
             said = refusal.get("error")
             raise Unavailable(f"it refuses the handshake: {said}", reason="handshake_refused")
         self._meta = meta
+        self._note(answer["result"])
+
+    def _note(self, result: Message) -> None:
+        said = result.get("instructions")
+        self.instructions = said.strip() if isinstance(said, str) else ""
 
     def _like(self) -> Message:
         return wire.request(0, "tools/list", {"_meta": self._meta} if self._meta else None)
