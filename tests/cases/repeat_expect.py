@@ -286,17 +286,25 @@ _CHECKS: dict[str, Check] = {
     **{word: _fact("distinct_keys_passed") for word in ("distinct_keys_passed", "distinct_idempotency_keys")},
     **{word: _fact("same_value") for word in ("same_result", "same_value", "results_equal", "same_results")},
     **{word: _fact("doubts") for word in ("doubts", "open_doubts", "in_doubt", "doubt")},
-    "keys_passed": lambda seen, wanted: _keys_passed(seen, wanted),
+    **{
+        word: lambda seen, wanted: _pattern(seen, wanted, "keys")
+        for word in ("keys_passed", "idempotency_keys")
+    },
+    **{
+        word: lambda seen, wanted: _pattern(seen, wanted, "ledger_keys")
+        for word in ("keys", "call_keys", "key_groups")
+    },
 }
 
 
-def _keys_passed(seen: Seen, wanted: Any) -> str | None:
-    """A number of keys, or for each execution a letter or number: the same one, the same key."""
-    keys = seen.facts["keys"]
-    if isinstance(wanted, list):
-        came, groups = [keys.index(key) for key in keys], [wanted.index(one) for one in wanted]
-        return None if came == groups else f"wanted the pattern {groups}, came {came}"
-    return _fact("distinct_keys_passed")(seen, wanted)
+def _pattern(seen: Seen, wanted: Any, name: str) -> str | None:
+    """A number of keys, or a letter or number for each: the same one, the same key."""
+    keys = seen.facts[name]
+    if not isinstance(wanted, list):
+        came = len({key for key in keys if key is not None})
+        return None if came == wanted else f"wanted {wanted} keys, came {came}"
+    came, groups = [keys.index(key) for key in keys], [wanted.index(one) for one in wanted]
+    return None if came == groups else f"wanted the pattern {groups}, came {came}"
 
 
 def checks_of(answers: list[Answer]) -> dict[str, Check]:

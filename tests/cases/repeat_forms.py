@@ -130,7 +130,7 @@ def _asked(spec: Any, number: int, row: Mapping[str, Any], **more: Any) -> Asked
         arguments=first(spec, _ARGUMENTS, first(row, _ARGUMENTS, {})),
         run=first(spec, _NAMES["run"], first(row, _NAMES["run"], "run-1")),
         scope=first(spec, _NAMES["scope"]),
-        key=first(spec, _NAMES["key"], first(row, _NAMES["key"])),
+        key=_text(first(spec, _NAMES["key"], first(row, _NAMES["key"]))),
         occurrence=int(spec.get("occurrence", 1)),
         worker=str(first(spec, _NAMES["worker"], "main")),
         does=script_of(does) if does is not None or set(_RESULT) & set(spec) else None,
@@ -140,6 +140,11 @@ def _asked(spec: Any, number: int, row: Mapping[str, Any], **more: Any) -> Asked
     for name, value in more.items():
         setattr(asked, name, value)
     return asked
+
+
+def _text(key: Any) -> str | None:
+    """A key of the caller's; a list of names is none."""
+    return key if isinstance(key, str) else None
 
 
 def _death(spec: Mapping[str, Any]) -> str | None:

@@ -10,12 +10,12 @@ import json
 import os
 import signal
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from failsoft.core.calls import NotDone
 from failsoft.core.clock import SystemClock
 from failsoft.core.context import CallContext, current
 from failsoft.core.errors import make_error
@@ -23,27 +23,15 @@ from failsoft.core.results import ToolResult
 from failsoft.harness.harness import Harness
 from failsoft.policies import Policy, Retry, Timeout
 from failsoft.stores import open_store
-from failsoft.tools import Tool
 from tests.cases import build
 from tests.cases.repeat_forms import Asked, Step
-from tests.cases.repeat_words import Script, annotations_of, first, script_of
+from tests.cases.repeat_tools import key_of_tool, ledger_key, specs_of, tool_of
+from tests.cases.repeat_words import Script, first, script_of
 
 __all__ = ["Answer", "World"]
 
 _HELD_S = 30.0
-_BESIDE = (
-    *(
-        "idempotent",
-        "read_only",
-        "destructive",
-        "annotations",
-        "idempotency_key",
-        "identity",
-        "ignore",
-        "defaults",
-    ),
-    *("script", "script_per_attempt", "outcomes", "behaviour", "verify", "schema"),
-)
+_RETENTION = ("ttl_s", "record_ttl_s", "retention_s", "expires_after_s", "expiry_s", "forget_after_s")
 
 
 class _Clock(SystemClock):
@@ -66,11 +54,13 @@ class Answer:
         asked: The call.
         result: Its result; None where its process died.
         executions: How often the body was begun for it.
+        ledger_key: What the ledger knows it by; None where its arguments cannot be read.
     """
 
     asked: Asked
     result: ToolResult | None = None
     executions: int = 0
+    ledger_key: str | None = None
 
 
 @dataclass(slots=True)
@@ -91,6 +81,7 @@ class World:
     clock: _Clock = field(default_factory=_Clock)
     answers: list[Answer] = field(default_factory=list)
     doubts: int = 0
+    took_s: float = 0.0
     _harnesses: dict[str, Harness] = field(default_factory=dict)
     _calls: dict[str, Asked] = field(default_factory=dict)
     _held: dict[str, tuple[asyncio.Task[None], asyncio.Future[list[Script]]]] = field(default_factory=dict)
@@ -113,6 +104,9 @@ class World:
     async def _step(self, step: Step) -> None:
         if step.verb == "advance":
             self.clock.ahead_s += step.value
+            retention_s = first({**self.row, **(self.row.get("policy") or {})}, _RETENTION)
+            if retention_s is not None:  # nothing is forgotten by itself
+                await self._harness("main").store.prune(retention_s)
         elif step.verb == "restart":
             await self._close()
         elif step.verb == "resolve":
@@ -157,7 +151,8 @@ class World:
         harness = self._harness(asked.worker)
         call_id = call_id or f"{asked.label}.{len(self._calls)}"
         self._calls[call_id] = asked
-        name = asked.name or self._tools()[0]["name"]
+        name = asked.name or self.tools()[0]["name"]
+        answer.ledger_key = ledger_key(harness, name, asked)
         options: dict[str, Any] = {"id": call_id, "run": asked.run, "scope": asked.scope, "key": asked.key}
         calling = asyncio.ensure_future(
             harness.call(name, build.value(asked.arguments), occurrence=asked.occurrence, **options)
@@ -192,7 +187,10 @@ class World:
         answer = self._place(asked)
         call_id = f"{asked.label}.{len(self._calls)}"
         self._calls[call_id] = asked
-        pid = os.fork()
+        with warnings.catch_warnings():
+            # Of threads that the child does not have: the store's, which begins anew there.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
         if pid == 0:
             try:
                 self._harnesses.clear()
@@ -222,23 +220,16 @@ class World:
 
     # ---- tools ----
 
-    def _tools(self) -> list[dict[str, Any]]:
-        spec = self.row.get("tool")
-        given = self.row.get("tools") or (
-            [spec if isinstance(spec, Mapping) else {"name": spec}] if spec else []
-        )
-        beside = {name: self.row[name] for name in _BESIDE if name in self.row}
-        tools = [{**beside, **one, "name": one.get("name") or "tool"} for one in given]
-        known = {one["name"] for one in tools}
-        tools += [{**beside, "name": name} for name in self.names if name not in known]
-        return tools or [{**beside, "name": "tool"}]
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools of the case."""
+        return specs_of(self.row, self.names)
 
     def _harness(self, worker: str) -> Harness:
         if worker not in self._harnesses:
             if self.url == "memory":
                 self._memory = self._memory or open_store("memory", wall=self.clock.wall)
             store = self._memory or open_store(self.url, wall=self.clock.wall)
-            tools = [self._tool(spec) for spec in self._tools()]
+            tools = [tool_of(self.row, spec, self._body(spec, key_of_tool(spec))) for spec in self.tools()]
             self._harnesses[worker] = Harness(
                 tools, policy=self._policy(), store=store, clock=self.clock, builtins=False, name="shop"
             )
@@ -259,76 +250,10 @@ class World:
     def _may_be_held(self) -> bool:
         return any(word in json.dumps(self.row, default=str) for word in ("begin", "start", "finish"))
 
-    def _tool(self, spec: dict[str, Any]) -> Tool[..., Any]:
-        key = first(spec, ("idempotency_key", "key_parameter", "takes_key", "accepts_key"))
-        key = "idempotency_key" if key is True else key or None
-        schema = dict(
-            spec.get("schema") or {"type": "object", "properties": {}, "additionalProperties": True}
-        )
-        properties = dict(schema.get("properties") or {})
-        for name, value in (spec.get("defaults") or {}).items():
-            properties[name] = {**properties.get(name, {}), "default": value}
-        if key:
-            properties.setdefault(key, {"type": "string"})
-        options: dict[str, Any] = annotations_of(spec)
-        identity = first(spec, ("identity", "key_fields", "key_arguments", "identity_fields", "unique_by"))
-        ignored = first(spec, ("ignore", "ignored", "ignored_arguments", "exclude", "volatile"))
-        if ignored is not None:
-            identity = [name for name in self._argument_names(properties) if name not in {*ignored, key}]
-        if identity is not None:
-            options["identity"] = tuple(identity)
-            for name in identity:
-                properties.setdefault(name, {})
-        if (ttl_s := first({**self.row, **spec}, ("key_ttl_s", "ttl_s"))) is not None:
-            options["key_ttl_s"] = ttl_s
-        if "verify" in spec:
-            options["verify"] = self._verify(spec["verify"])
-        return Tool.from_schema(
-            spec["name"],
-            {**schema, "properties": properties},
-            self._body(spec, key),
-            description="A tool.",
-            atomic=True,  # until it says that it has acted
-            idempotency_key=key,
-            **options,
-        )
-
-    def _argument_names(self, properties: Mapping[str, Any]) -> list[str]:
-        """All that a call of this case may be given."""
-        names = dict.fromkeys(properties)
-
-        def look(value: Any) -> None:
-            if isinstance(value, Mapping):
-                for name, item in value.items():
-                    if name in ("arguments", "a", "b") and isinstance(item, Mapping):
-                        names.update(dict.fromkeys(item))
-                    look(item)
-            elif isinstance(value, list):
-                for item in value:
-                    look(item)
-
-        look(self.row)
-        return list(names)
-
-    @staticmethod
-    def _verify(spec: Any) -> Any:
-        word = str(spec).lower()
-
-        def verify() -> Any:
-            if isinstance(spec, Mapping):
-                return build.value(first(spec, ("return", "value"), "done"))
-            if word in ("not_done", "notdone", "false", "did_not_happen", "no", "none"):
-                return NotDone
-            if word in ("unknown", "error", "fails"):
-                raise ConnectionError("nobody knows")
-            return "done"
-
-        return verify
-
     def _scripts(self, asked: Asked, execution: int) -> list[Script]:
         if asked.does is not None:
             return asked.does
-        spec = next((one for one in self._tools() if one["name"] == asked.name), self._tools()[0])
+        spec = next((one for one in self.tools() if one["name"] == asked.name), self.tools()[0])
         if "script_per_attempt" in spec:
             return [script for one in spec["script_per_attempt"] for script in script_of(one)]
         given = first(spec, ("script", "behaviour", "behavior", "outcome", "result", "does"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from tests.cases.build import MissingLibrary
 from tests.cases.repeat_expect import checks_of, problem_of, seen_of, status_of
 from tests.cases.repeat_forms import Step, read_steps
-from tests.cases.repeat_words import NotUnderstood
+from tests.cases.repeat_words import NotUnderstood, annotations_of
 from tests.cases.repeat_world import World
 from tests.cases.seen import Seen
 
@@ -48,7 +49,9 @@ def _lived(row: dict[str, Any], kind: str, steps: list[Step]) -> World:
         url = kind if kind == "memory" else f"sqlite:///{name}/failsoft.db"
         calls = [asked for step in steps for asked in step.calls]
         world = World(row, url, Path(name), tuple(dict.fromkeys(asked.name for asked in calls if asked.name)))
+        began = time.monotonic()
         world.live(steps)
+        world.took_s = time.monotonic() - began
         world.row = {**row, "_runs": world.lines("run"), "_effects": world.lines("effect")}
     return world
 
@@ -56,8 +59,12 @@ def _lived(row: dict[str, Any], kind: str, steps: list[Step]) -> World:
 def _seen(world: World) -> Seen:
     runs, effects, answers = world.row["_runs"], world.row["_effects"], world.answers
     keys = [line["key"] for line in runs]
+    ledger_keys = [answer.ledger_key for answer in answers]
     values = [answer.result.value for answer in answers if answer.result is not None and answer.result.ok]
     seen = seen_of(answers[-1])
+    tool = world.tools()[0]
+    said = annotations_of(tool)
+    seen.repeatable = bool(said.get("read_only") or said.get("idempotent") or any(keys))
     last = answers[-1].result
     seen.facts |= {
         "answers": answers,
@@ -71,8 +78,11 @@ def _seen(world: World) -> Seen:
         "keys": keys,
         "distinct_keys_passed": len({key for key in keys if key is not None}),
         "keys_stable": len(set(keys)) == 1 and keys[0] is not None,
-        "distinct_keys": len({line["key"] for line in runs}) if any(keys) else len(runs),
-        "same_key": len(answers) > 1 and len(runs) == 1,
+        "ledger_keys": ledger_keys,
+        "distinct_keys": len(set(ledger_keys)),
+        "same_key": len(answers) > 1 and len(set(ledger_keys)) == 1 and None not in ledger_keys,
+        "result_ids_unique": len({answer.asked.label for answer in answers}) == len(answers),
+        "elapsed_s": world.took_s,
         "same_value": len(values) == len(answers) and all(value == values[0] for value in values),
         "result_ids": [answer.asked.label for answer in answers],
         "value": None if last is None else last.value,

@@ -180,6 +180,25 @@ HOLDS = {
         {"tool": MAIL, "turns": [[SAME[0]], [SAME[1]]]},
         {"executions": 1, "results": ["executed", {"executed": False}]},
     ),
+    "keys by themselves": (
+        {
+            "tool": {"name": "get", "read_only": True},
+            "calls": [{"arguments": {"a": 1}}, {"arguments": {"a": 1.0}}, {"arguments": {"a": 2}}],
+        },
+        {"executions": 3, "keys": ["x", "x", "y"], "distinct_keys": 2, "replayed": False},
+    ),
+    "what was forgotten may run again": (
+        {"tool": MAIL, "ttl_s": 60, "events": [SAME[0], "advance:59", SAME[1], "advance:2", SAME[0]]},
+        {"executions": 2, "statuses": ["executed", "replayed", "executed"]},
+    ),
+    "the fields of the key, beside the tool": (
+        {
+            "key_fields": ["order"],
+            "name": "pay",
+            "calls": [{"arguments": {"order": 1, "at": 1}}, {"arguments": {"order": 1, "at": 2}}],
+        },
+        {"executions": 1, "same_key": True, "last": "replayed"},
+    ),
     "what is expected beside a call": (
         {
             "tool": MAIL,
