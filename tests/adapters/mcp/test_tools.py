@@ -68,7 +68,8 @@ async def test_a_call_goes_through_the_whole_path(effects):
 async def test_what_a_server_gives_is_readable():
     """Text stays, pictures become blocks, and a structured part that no text tells is added to it."""
     async with mcp_tools(COMMAND) as tools, harness(tools) as made:
-        assert (await made.call("look", {"n": 2})).content == 'look 2\n{"n": 2}'
+        result = await made.call("look", {"n": 2})
+        assert (result.content, result.value["structuredContent"]) == ("look 2", {"n": 2})
         picture, words = (await made.call("look", {"how": "image"})).content
         assert (picture["type"], picture["source"]["media_type"]) == ("image", "image/png")
         assert words == {"type": "text", "text": '{"n": 0}'}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from failsoft.adapters.mcp.answers import META
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ServerSaidError", "asks_back_error", "described", "judged", "value_of"]
 
 _MAX_TEXT: Final = 4_000
+_MAX_VALUES: Final = 200
 _SHOWN: Final = ("text", "image", "audio", "resource", "resource_link")
 _FIELDS: Final = ("reason", "retryable", "effect", "owner", "domain", "retry_after_s")
 
@@ -58,11 +60,10 @@ def value_of(result: Any, rules: Sequence[ErrorRule]) -> Any:
         raise _failure(result, rules)
     given, structured = result.get("content"), result.get("structuredContent")
     content = [_shown(block) for block in given] if isinstance(given, list) else []
-    if structured is None:
-        return {"content": content}
-    if not _is_told(structured, content):
+    if structured is not None and not _is_told(structured, content):
         content.append({"type": "text", "text": json.dumps(structured, ensure_ascii=False, default=str)})
-    return {"content": content, "structuredContent": structured}
+    made = {"content": content or [{"type": "text", "text": ""}]}
+    return made if structured is None else {**made, "structuredContent": structured}
 
 
 def _shown(block: Any) -> dict[str, Any]:
@@ -73,25 +74,31 @@ def _shown(block: Any) -> dict[str, Any]:
 
 
 def _is_told(structured: Any, content: list[dict[str, Any]]) -> bool:
-    """Whether the text says what the structured part says. Servers put a lone value under `result`, and write it bare."""
+    """Whether the text says what the structured part says: as JSON, or each of its values in whatever words."""
     texts = [block["text"] for block in content if isinstance(block.get("text"), str)]
-    if any(_says(text, structured) for text in texts):
+    if any(_is_json_of(text, structured) for text in texts):
         return True
-    if not isinstance(structured, Mapping) or list(structured) != ["result"]:
-        return False
-    only = structured["result"]
-    if isinstance(only, list) and len(only) == len(texts):  # one block for each value
-        return all(_says(text, item) for text, item in zip(texts, only, strict=True))
-    return any(_says(text, only) for text in texts)
+    values = list(islice(_values(structured), _MAX_VALUES + 1))
+    whole = "\n".join(texts)
+    return len(values) <= _MAX_VALUES and all(value in whole for value in values)
 
 
-def _says(text: str, value: Any) -> bool:
-    if isinstance(value, str):
-        return text == value
+def _is_json_of(text: str, value: Any) -> bool:
     try:
         return bool(json.loads(text) == value)
     except (ValueError, RecursionError):
-        return text == str(value)
+        return False
+
+
+def _values(value: Any) -> Iterator[str]:
+    """The single values in structured data, as a text would write them."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _values(item)
+    elif value is not None:
+        yield value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _failure(result: Mapping[str, Any], rules: Sequence[ErrorRule]) -> Exception:
