@@ -258,7 +258,7 @@ _MAKERS: tuple[Callable[[Results], Headline | None], ...] = (
     _ratio(
         "ledger",
         "a protected call's two durable writes",
-        "failsoft",
+        "failsoft, a whole protected call",
         "DBOS",
         "of the bare store's two synced writes for a call that is never repeated silently; a step of DBOS: {best} ×",
     ),
