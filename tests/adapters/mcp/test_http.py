@@ -228,6 +228,7 @@ async def test_a_url_where_nobody_listens_is_told(connect_to):
 
 @pytest.mark.process
 @pytest.mark.slow
+@pytest.mark.timeout(90)
 async def test_the_official_client_over_http(run):
     """The SDK's client, with sessions and without, works through the proxy's own endpoint, and nothing is left after it."""
     port = free_port()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 import time
 from dataclasses import dataclass
@@ -173,10 +174,18 @@ def snippet_for(spec: ServerSpec) -> dict[str, Any]:
     for option, pattern in _said(spec):
         words += [option, pattern]
     entry: dict[str, Any] = {"command": "failsoft", "args": [*words, "--", *spec.argv]}
+    env = dict(spec.env)
     if spec.url is not None:
         entry["args"] = [*words, "--url", spec.url]
-    if spec.env:
-        entry["env"] = dict(spec.env)
+        for name, value in spec.headers.items():
+            if (
+                "${" not in value
+            ):  # a secret belongs into no list of processes, and not into what is printed here
+                variable = re.sub(r"\W", "_", name).upper()
+                env[variable], value = "...", f"${{{variable}}}"
+            entry["args"] += ["--header", f"{name}: {value}"]
+    if env:
+        entry["env"] = env
     return {"mcpServers": {spec.name: entry}}
 
 

@@ -97,7 +97,7 @@ class Link:
         self._closing: set[asyncio.Task[Any]] = set()
         self._suspected = False
         self._heard_at = 0.0
-        self._garbage = 0
+        self._garbage = b""
         self.traffic = Traffic(name, self._answered)
 
     # ---- life ----
@@ -163,6 +163,8 @@ class Link:
         """The connection is gone: settle what was under way, and start again."""
         if transport is not self._transport or self._closed:
             return
+        if self._garbage and not self._heard_at:
+            why += f", and all it wrote is no message, such as {self._garbage!r}"
         self._transport, self.why = None, why
         was_up = self._up.is_set()
         self._up.clear()
@@ -342,8 +344,8 @@ class Link:
             if isinstance(each, dict):
                 self._take(each, line if each is message else wire.encode(each))
             else:
-                self._garbage += 1
-                level = logging.WARNING if self._garbage == 1 else logging.DEBUG
+                level = logging.DEBUG if self._garbage else logging.WARNING
+                self._garbage = self._garbage or line[:_GARBAGE_SHOWN]
                 log.log(level, "%s wrote what is no message: %r", self.name, line[:_GARBAGE_SHOWN])
 
     def _take(self, message: Message, line: bytes) -> None:

@@ -157,9 +157,9 @@ class Remote:
         except httpx2.HTTPError as exc:
             sent = not isinstance(exc, _NOT_SENT)
             error = NetworkError(
-                f"The server at its URL could not be reached: {type(exc).__name__}."
-                if not sent
-                else f"The connection to the server broke: {type(exc).__name__}.",
+                f"The connection to the server broke: {type(exc).__name__}."
+                if sent
+                else f"The server at its URL could not be reached: {_why(exc)}.",
                 reason="connection_lost" if sent else "connect_failed",
                 effect=Effect.POSSIBLE if sent else Effect.NONE,
             )
@@ -384,3 +384,15 @@ def _has_good_headers(tool: Any) -> bool:
         log.warning("the tool %s is left out: %s", tool.get("name"), exc)
         return False
     return True
+
+
+def _why(exc: httpx2.HTTPError) -> str:
+    """Why there was no connection, without the names and addresses in the system's words."""
+    text = str(exc).lower()
+    if isinstance(exc, httpx2.TimeoutException):
+        return f"no connection in {_CONNECT_S:g} s"
+    if "certificate" in text or "ssl" in text:
+        return "its certificate is not accepted, or it speaks no TLS"
+    if "name" in text or "nodename" in text or "getaddrinfo" in text:
+        return "the name of its host is not known"
+    return f"nothing listens there, or nothing gets there ({type(exc).__name__})"

@@ -72,7 +72,7 @@ class StdioClient(asyncio.Protocol):
         self._left = asyncio.Event()
         self._killed = False
         self._read: asyncio.ReadTransport | None = None
-        self._write: asyncio.WriteTransport | None = None
+        self._write: asyncio.WriteTransport | _File | None = None
 
     # ---- the client's side of a session ----
 
@@ -120,8 +120,11 @@ class StdioClient(asyncio.Protocol):
         """Serve until the client leaves or a signal comes; False where it was a signal."""
         self._server = server
         loop = asyncio.get_running_loop()
-        writer = _Writer(server.client_blocked, self._left.set)
-        self._write, _ = await loop.connect_write_pipe(lambda: writer, os.fdopen(self._sink, "wb", 0))
+        if stat.S_ISREG(os.fstat(self._sink).st_mode):
+            self._write = _File(self._sink)
+        else:
+            writer = _Writer(server.client_blocked, self._left.set)
+            self._write, _ = await loop.connect_write_pipe(lambda: writer, os.fdopen(self._sink, "wb", 0))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._kill)
         try:
@@ -161,6 +164,25 @@ class StdioClient(asyncio.Protocol):
             for line in file:
                 loop.call_soon_threadsafe(self.data_received, line)
         loop.call_soon_threadsafe(self.eof_received)
+
+
+class _File:
+    """A file to write to, as a transport: asyncio takes pipes, sockets and terminals only, and a file never blocks."""
+
+    def __init__(self, sink: int) -> None:
+        self._file = os.fdopen(sink, "wb", 0)
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+
+    def is_closing(self) -> bool:
+        return self._file.closed
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def abort(self) -> None:
+        self._file.close()
 
 
 class _Writer(asyncio.Protocol):

@@ -118,12 +118,12 @@ class Traffic:
             if not waiter.future.done():
                 waiter.future.set_exception(error)
         elif id in self.passing:
-            self.refuse(id, str(error))
+            self.refuse(id, error.message, error.reason)
 
-    def refuse(self, id: Any, text: str) -> None:
+    def refuse(self, id: Any, text: str, reason: str = "server_lost") -> None:
         """Answer a request that was passed on, in the server's stead."""
         _, request = self.passing.pop(id)
-        message = wire.failure(id, wire.CONNECTION_CLOSED, text, {"failsoft": {"reason": "server_lost"}})
+        message = wire.failure(id, wire.CONNECTION_CLOSED, text, {"failsoft": {"reason": reason}})
         self._answered(request, message, wire.encode(message).rstrip())
 
     def refuse_all(self, text: str) -> None:
