@@ -26,6 +26,7 @@ _HOW = (
     "the noise: half the range between processes or runs. Shorter bars are better unless the unit is a rate or a share. "
     "Each peer is set up as its own documentation advises, in a file of its own."
 )
+_NONE = "<p>None, with any of them.</p>"
 
 
 def write_page(path: Path, results: list[dict[str, Any]]) -> None:
@@ -89,7 +90,12 @@ def _section(result: dict[str, Any]) -> str:
         if not any(_stands_for(each, title) for each in result.get("curves", ())):
             parts.append(_comparison(title, list(group)))
     for each in result.get("curves", ()):
-        drawn = curves(each["lines"], each["x"], each["y"], each["title"], is_log=each.get("is_log", False))
+        is_empty = not any(value for points in each["lines"].values() for _, value in points)
+        drawn = (
+            _NONE
+            if is_empty
+            else curves(each["lines"], each["x"], each["y"], each["title"], is_log=each.get("is_log", False))
+        )
         parts.append(_figure(each["title"], drawn) + _figures_of(each, result["rows"]))
     grids = [f"<h4>{html.escape(each['title'])}</h4>{_grid(each)}" for each in result.get("grids", ())]
     if len(grids) == 1:
@@ -113,7 +119,7 @@ def _figures_of(curve: dict[str, Any], rows: list[dict[str, Any]]) -> str:
 
 def _comparison(title: str, rows: list[dict[str, Any]]) -> str:
     if all(row["value"] == rows[0]["value"] == 0 for row in rows):
-        return _figure(title, "<p>None, with any of them.</p>")
+        return _figure(title, _NONE)
     picture = bars(rows, title) if len(rows) > 1 else ""
     return _figure(title, picture) + _folded("the figures", _table(rows))
 

@@ -156,6 +156,8 @@ def _twice(results: Results) -> Headline | None:
     if values is None:
         return None
     ours, _, peers = values
+    if max(peers) == 0:
+        return None
     return Headline(
         figure=f"{ours:.2g}",
         text=f"effects done twice in 100 tasks at 30 % faults, with the bold planner; peers {min(peers):.2g} to {max(peers):.2g}",

@@ -21,11 +21,16 @@ from bench.crash.systems import Setup, missing, systems
 from bench.measure import machine, say
 
 NOTE = (
-    "Each run pays {steps} times, at a bank of the benchmark's own that appends every payment to a file and syncs it; "
-    "its process gets {kills} SIGKILLs: before the payment is booked, after it was booked and before the answer, "
-    "within 12 ms after the answer, and while it starts again. "
-    "Then the process is started once more, as the system's documentation has it, until the run is over."
+    "Each run pays {steps} times, at a bank of the benchmark's own that appends every payment to a file and syncs it. "
+    "Its process gets {kills} SIGKILLs: {moments}. "
+    "Each time it is started again as the system's documentation has it, until the run is over."
 )
+WHEN = {
+    "before": "before a payment is booked",
+    "during": "after one was booked and before the answer",
+    "after": "within 12 ms after an answer",
+    "restarting": "while it starts again",
+}
 FAIR = (
     "No system can know by itself whether a payment in flight was booked. The documented answer of all three engines is "
     "to run it again, and to advise payments that may be repeated: “keys” shows each with an idempotency key that the "
@@ -102,6 +107,12 @@ def rows_of(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def note_of(steps: int, kills: int) -> str:
+    """What a run is."""
+    moments = ", ".join(WHEN[moment] for moment in MOMENTS[:kills])
+    return NOTE.format(steps=steps, kills=kills, moments=moments)
+
+
 def _median(values: list[float]) -> float:
     return statistics.median(values) if values else 0.0
 
@@ -175,7 +186,7 @@ def main() -> int:
             "grids": [grid],
             "setups": setups_of(found),
             "remarks": [remark for each in found for remark in each["books"].remarks],
-            "notes": [NOTE.format(steps=options.steps, kills=options.kills), FAIR, TIMES],
+            "notes": [note_of(options.steps, options.kills), FAIR, TIMES],
         }
         options.json.write_text(json.dumps(stored, indent=1, ensure_ascii=False), encoding="utf-8")
     return 1 if any(each["books"].remarks for each in found) else 0
