@@ -6,15 +6,15 @@ failsoft and of the system's packages, the same rates, planners and tasks.
 
 from __future__ import annotations
 
+import collections
+import gc
 import hashlib
 import importlib.metadata
 import json
 import multiprocessing
-import os
-import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
 from bench.chaos.judge import Score
@@ -31,7 +31,7 @@ KEPT = ROOT / ".bench" / "chaos" / "units.jsonl"
 # What presents the figures does not change them.
 _PRESENTS = {"__main__.py", "pool.py", "report.py"}
 Scores = dict[str, dict[tuple[str, int], Score]]
-_bench: Bench | None = None
+Unit = tuple[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,38 +101,57 @@ def gathered(units: dict[tuple[str, int], dict[str, Any]]) -> Scores:
     return scores
 
 
-def _run(plan: Plan, todo: list[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
+def _run(plan: Plan, todo: list[Unit]) -> Iterator[tuple[Unit, dict[str, Any]]]:
     if plan.jobs == 1 or len(todo) < 2:
-        _start(plan.tasks)
+        bench = Bench(plan.tasks)
         for unit in todo:
-            yield unit, _unit(unit, plan.rates, plan.planners)
+            yield unit, bench.unit(*unit, plan.rates, plan.planners)
         return
     fresh = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        min(plan.jobs, len(todo)), mp_context=fresh, initializer=_start, initargs=(plan.tasks,)
-    ) as pool:
-        running = {pool.submit(_unit, unit, plan.rates, plan.planners): unit for unit in todo}
-        for done in as_completed(running):
-            yield running[done], done.result()
+    workers: dict[Any, str] = {}
+    left = list(todo)
+    for _ in range(min(plan.jobs, len(todo))):
+        mine, theirs = fresh.Pipe()
+        fresh.Process(target=_work, args=(theirs, plan), daemon=True).start()
+        theirs.close()
+        workers[mine] = ""
+        _give(mine, workers, left)
+    while workers:
+        for ready in wait(list(workers)):
+            unit, found = ready.recv()  # type: ignore[union-attr]
+            if not _give(ready, workers, left):
+                del workers[ready]
+            yield unit, found
 
 
-def _start(tasks: int | None) -> None:
-    global _bench
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _bench = Bench(tasks)
+def _give(worker: Any, workers: dict[Any, str], left: list[Unit]) -> bool:
+    """Hand out the next unit: of the worker's own system if there is one, which it has warmed up, else of the one that
+    has most to do for each of its workers.
+    """
+    if not left:
+        worker.send(None)
+        return False
+    busy = collections.Counter(workers.values())
+    counts = collections.Counter(name for name, _ in left)
+    own = workers[worker]
+    name = own if counts[own] else max(counts, key=lambda each: counts[each] / (busy[each] + 1))
+    workers[worker] = name
+    unit = next(unit for unit in left if unit[0] == name)
+    left.remove(unit)
+    worker.send(unit)
+    return True
 
 
-def _end_with_parent() -> None:
-    """A process of the pool whose parent was killed would finish what was queued, for nobody."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _unit(unit: tuple[str, int], rates: tuple[int, ...], planners: tuple[str, ...]) -> dict[str, Any]:
-    assert _bench is not None
-    return _bench.unit(*unit, rates, planners)
+def _work(pipe: Any, plan: Plan) -> None:
+    """A process of the pool: units until there are none. It ends with its parent, whose end of the pipe closes."""
+    bench = Bench(plan.tasks)
+    gc.collect()
+    gc.freeze()  # what is loaded stays
+    try:
+        while (unit := pipe.recv()) is not None:
+            pipe.send((unit, bench.unit(*unit, plan.rates, plan.planners)))
+    except (EOFError, BrokenPipeError):
+        return
 
 
 def _kept(file: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:

@@ -8,16 +8,17 @@ the bold planner's run is the careful one's unless it came to where the two part
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import random
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from bench.chaos import systems
 from bench.chaos.faults import Schedule, Transport
 from bench.chaos.judge import Score, Witness, judged
 from bench.chaos.planner import Planner
-from bench.chaos.systems import systems
 from bench.chaos.world import load_worlds
 from failsoft.testing.clock import VirtualClock, VirtualLoop
 
@@ -58,12 +59,14 @@ class Bench:
         self._worlds = load_worlds()
         found = [(world, task) for world in self._worlds for task in world.tasks()]
         self.tasks = found if limit is None else found[:: max(1, len(found) // limit)][:limit]
-        self.systems = systems()
+        self.systems: dict[str, ModuleType] = {}
         self._faultless: dict[tuple[str, str, str], Score] = {}
         self._prepared: dict[tuple[str, str], Any] = {}
 
     def unit(self, name: str, seed: int, rates: tuple[int, ...], planners: tuple[str, ...]) -> dict[str, Any]:
         """Scores of one system with one seed, by planner and rate."""
+        if name not in self.systems:
+            self.systems[name] = importlib.import_module(f"{systems.__name__}.{name}")
         system = self.systems[name]
         scores = {planner: {str(rate): Score() for rate in rates} for planner in planners}
         clock = VirtualClock()

@@ -12,7 +12,6 @@ from bench.chaos import pool, work
 from bench.chaos.faults import KINDS, Schedule, Transport
 from bench.chaos.judge import Score
 from bench.chaos.pool import Plan, gathered, measured
-from bench.chaos.systems import bare
 from bench.chaos.world import Task, World
 from failsoft.testing.clock import VirtualClock, run_virtual
 
@@ -59,7 +58,6 @@ def kind_of(schedule: Schedule, effect: str) -> str:
 @pytest.fixture(name="bench")
 def _bench(monkeypatch: pytest.MonkeyPatch) -> work.Bench:
     monkeypatch.setattr(work, "load_worlds", lambda: [Shop()])
-    monkeypatch.setattr(work, "systems", lambda: {"bare": bare})
     return work.Bench()
 
 
@@ -140,7 +138,7 @@ def test_a_run_that_was_stopped_goes_on(
     tmp_path: Path, bench: work.Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Units in the file are not run again, a half-written line is, and the sums are the same."""
-    monkeypatch.setattr(pool, "Bench", lambda tasks: bench)
+    monkeypatch.setattr(pool, "Bench", lambda limit: bench)
     plan = Plan(systems=("bare",), seeds=3, rates=RATES, planners=("careful",), tasks=None, jobs=1)
     file = tmp_path / "units.jsonl"
     first = measured(plan, {"bare": ()}, file)
