@@ -170,10 +170,12 @@ class Relay:
         found = await self._discovery.find()
         came = dict(request.query_params)
         pending = self._pending.pop(came.pop("state", ""), None)
-        if pending is None or came.pop("iss", None) not in (None, found.server.get("issuer")):
+        issuer = came.pop("iss", None)
+        if pending is None or issuer not in (None, found.server.get("issuer")):
             return _problem(400, "invalid_request", "nobody here waits for this")
         _, redirect_uri, state = pending
-        answer = [*came.items(), ("iss", _base(request))]
+        # An answer that lacks its issuer lacks it for the client too, which has been promised one and refuses this.
+        answer = [*came.items(), *([] if issuer is None else [("iss", _base(request))])]
         if state is not None:
             answer.append(("state", state))
         return RedirectResponse(_with_query(redirect_uri, answer), status_code=302)
