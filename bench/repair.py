@@ -29,6 +29,11 @@ from failsoft.arguments import ArgumentReader
 from failsoft.core.errors import InvalidArgument
 
 BFCL = ("bfcl-eval==2026.3.23",)
+NOTE = (
+    "Ground-truth calls of BFCL, spoiled in the ways of `bench/corruptions_harmless.py` and `bench/corruptions_harmful.py`. "
+    "The ways are this project's own, so that its share shows that it keeps to its rules, and not how often models err. "
+    "A refusal is right where a text has no single meaning. Each peer is followed by lax validation, as its users have it."
+)
 REFUSED = object()
 Reading = Callable[[dict[str, Any], str, bool], Any]
 _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None, "": None}
@@ -255,7 +260,8 @@ def main() -> int:
     found = measure(lines, readings)
     is_met = report(found)
     if args.json:
-        args.json.write_text(json.dumps({"rows": summary(found)}, indent=1), encoding="utf-8")
+        stored = {"rows": summary(found), "notes": [NOTE]}
+        args.json.write_text(json.dumps(stored, indent=1, ensure_ascii=False), encoding="utf-8")
     return 0 if is_met else 1
 
 
