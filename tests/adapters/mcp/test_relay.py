@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from failsoft.adapters.mcp.config import ServerSpec
@@ -283,3 +283,29 @@ async def test_metadata_of_somebody_elses_is_refused(resource, fits):
         answer = await http.get(url.removesuffix("/mcp") + "/.well-known/oauth-protected-resource/mcp")
         assert answer.status_code == (200 if fits else 502)
         assert fits or "about another server" in answer.json()["error_description"]
+
+
+async def test_a_refusal_that_the_call_did_not_need():
+    """A server that gives the list to others only, and takes the call: the call's own answer is what counts."""
+
+    async def serve(request):
+        message = await request.json()
+        if "id" not in message:
+            return Response(status_code=202)
+        if message["method"] == "tools/list":
+            return Response(
+                status_code=403, headers={"www-authenticate": 'Bearer error="insufficient_scope"'}
+            )
+        result = {"content": [{"type": "text", "text": "done"}]}
+        return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    def app(origin):
+        return Starlette(routes=[Route("/mcp", serve, methods=["POST"])])
+
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x", "arguments": {}}}
+    async with served(app) as origin, proxied(f"{origin}/mcp") as url, httpx2.AsyncClient() as http:
+        answer = await http.post(url, json=call, headers={"accept": "application/json"})
+        assert answer.json()["result"]["content"][0]["text"] == "done"
+        refused = await http.post(url, json={**call, "method": "tools/list"}, headers=BOTH)
+        assert refused.status_code == 403
+        assert 'error="insufficient_scope"' in refused.headers["www-authenticate"]

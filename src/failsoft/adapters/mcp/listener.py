@@ -175,7 +175,7 @@ class Listener:
             reading.end()
             raise
         own = carried.get()
-        if own is not None and own.refusal is not None and self._relay is not None:
+        if own is not None and own.refusal is not None and self._relay is not None and not _is_success(first):
             reading.end()
             if message["method"] == "initialize":
                 await self._close(port)
@@ -275,6 +275,12 @@ class Listener:
         await asyncio.gather(*(port.front.aclose() for port in ports), return_exceptions=True)
         if self._relay is not None:
             await self._relay.aclose()
+
+
+def _is_success(line: bytes | None) -> bool:
+    """Whether a request was carried out: then only something that it did not need was refused."""
+    result = None if line is None else wire.parse(line).get("result")
+    return isinstance(result, dict) and result.get("isError") is not True
 
 
 def _answer(message: Message) -> JSONResponse:
