@@ -40,7 +40,7 @@ def _look(specs: Sequence[ServerSpec], config: Any, *, as_json: bool) -> int:
         try:
             report = asyncio.run(examine(spec, config=config))
         except AgentError as exc:
-            note(f"{plain(spec.name)}: {plain(str(exc))}")
+            note(f"{plain(spec.name)}: {plain(' '.join(filter(None, (exc.message, exc.suggestion))))}")
             code = 1
             continue
         code = max(code, int(bool(report.problems)))

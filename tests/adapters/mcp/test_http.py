@@ -294,3 +294,22 @@ async def test_strangers_are_not_served(run):
             assert (await http.post(url, json=ping, headers=headers)).status_code == status
         assert (await http.post(url, content=b"{", headers=good)).status_code == 400
         assert (await http.post(url, json=ping, headers=good)).json()["result"]["echo"]["method"] == "ping"
+
+
+async def test_a_token_that_a_server_quotes_is_not_told(connect_to):
+    """A server that writes what it was sent into its refusal does not bring a secret to the model or into the log."""
+
+    async def quote(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        sent = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"x-key"))
+        writer.write(_http(400, b"do not know " + sent))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(quote, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    async with server:
+        client = await connect_to(url, headers={"X-Key": "opaque-4711-key"})
+        answer = await client.ask("initialize", {})
+    assert "do not know" in answer["error"]["message"]
+    assert "opaque-4711-key" not in str(answer)

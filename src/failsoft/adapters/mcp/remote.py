@@ -19,6 +19,7 @@ from failsoft.adapters.mcp.carried import Refusal, carried
 from failsoft.adapters.mcp.events import Events
 from failsoft.adapters.mcp.headers import SESSION, VERSION, ToolHeaders, annotated, mirrored
 from failsoft.adapters.mcp.transport import about
+from failsoft.adapters.mcp.troubles import broken, without_secrets
 from failsoft.classify import classify_response
 from failsoft.core.errors import AgentError, NetworkError, PermissionDenied, Unavailable
 from failsoft.core.kinds import Effect, Owner
@@ -41,12 +42,6 @@ _TRIES: Final = 3
 _BASE: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 _MOVED: Final = (307, 308)
 _MOST_MOVES: Final = 3
-_NOT_SENT: Final = (
-    httpx2.ConnectError,
-    httpx2.ConnectTimeout,
-    httpx2.PoolTimeout,
-    httpx2.UnsupportedProtocol,
-)
 
 
 class Remote:
@@ -155,15 +150,7 @@ class Remote:
                 await asyncio.wait((before,), timeout=_BEFORE_S)
             await self._posted(line, message, id)
         except httpx2.HTTPError as exc:
-            sent = not isinstance(exc, _NOT_SENT)
-            error = NetworkError(
-                f"The connection to the server broke: {type(exc).__name__}."
-                if sent
-                else f"The server at its URL could not be reached: {_why(exc)}.",
-                reason="connection_lost" if sent else "connect_failed",
-                effect=Effect.POSSIBLE if sent else Effect.NONE,
-            )
-            self._fail(id, error)
+            self._fail(id, broken(exc, _CONNECT_S))
 
     async def _posted(self, line: bytes, message: Message, id: Any) -> None:
         assert self._client is not None
@@ -218,7 +205,7 @@ class Remote:
         elif isinstance(said, dict) and isinstance(said.get("error"), dict) and id is not None:
             self._take(wire.encode({"jsonrpc": "2.0", **said, "id": id}), message)
         else:
-            text = body[:2000].decode("utf-8", "replace")
+            text = without_secrets(body[:2000].decode("utf-8", "replace"), answer.request.headers)
             error = classify_response(answer.status_code, dict(answer.headers), text, method="POST")
             self._fail(id, error or Unavailable(f"The server answered with HTTP {answer.status_code}."))
 
@@ -384,15 +371,3 @@ def _has_good_headers(tool: Any) -> bool:
         log.warning("the tool %s is left out: %s", tool.get("name"), exc)
         return False
     return True
-
-
-def _why(exc: httpx2.HTTPError) -> str:
-    """Why there was no connection, without the names and addresses in the system's words."""
-    text = str(exc).lower()
-    if isinstance(exc, httpx2.TimeoutException):
-        return f"no connection in {_CONNECT_S:g} s"
-    if "certificate" in text or "ssl" in text:
-        return "its certificate is not accepted, or it speaks no TLS"
-    if "name" in text or "nodename" in text or "getaddrinfo" in text:
-        return "the name of its host is not known"
-    return f"nothing listens there, or nothing gets there ({type(exc).__name__})"
