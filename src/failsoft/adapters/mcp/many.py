@@ -40,6 +40,8 @@ _LISTS: Final = {
 }
 _NAMED: Final = {"tools/call": "tools/list", "prompts/get": "prompts/list"}
 _BY_URI: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe")
+_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
+_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _MAX_PAGES: Final = 1000
 _JOINT: Final = "__"
 
@@ -50,15 +52,29 @@ class _Port:
     def __init__(self, many: Many, name: str) -> None:
         self.many, self.name = many, name
         self.waiting: dict[Any, asyncio.Future[Message]] = {}
+        self.subscriptions: dict[Any, Any] = {}
 
     def send(self, line: bytes, message: Message | None) -> None:
         """One message of the session's."""
         known: Any = wire.parse(line) if message is None and self.waiting else message
         waiter = None if known is None or "method" in known else self.waiting.pop(known.get("id"), None)
-        if waiter is None:
+        if waiter is None and known is not None and self.subscriptions and "method" in known:
+            self._news(known, line)
+        elif waiter is None:
             self.many.client.send(line, message)
         elif not waiter.done():
             waiter.set_result(known)
+
+    def _news(self, message: Message, line: bytes) -> None:
+        """A notification, under the client's own name of the subscription that it is for."""
+        own = wire.meta_of(message).get(_SUBSCRIPTION)
+        listens = self.subscriptions.get(own) if wire.is_id(own) else None
+        if listens is None:
+            self.many.client.send(line, message)
+        elif message["method"] != _ACKNOWLEDGED or self.many.is_first(listens):
+            meta = {**wire.meta_of(message), _SUBSCRIPTION: listens}
+            message = {**message, "params": {**message["params"], "_meta": meta}}
+            self.many.client.send(wire.encode(message), message)
 
     def pause(self, paused: bool) -> None:
         """Stop reading from the client, or go on."""
@@ -79,7 +95,7 @@ class Many:
         self.sessions = {name: make(self._ports[name]) for name, make in makers.items()}
         self._owners: dict[str, dict[str, tuple[str, str]]] = {method: {} for method in _LISTS}
         self._tasks: dict[Any, asyncio.Task[None]] = {}
-        self._others: set[asyncio.Task[None]] = set()
+        self._acknowledged: set[Any] = set()
 
     # ---- from the client ----
 
@@ -133,6 +149,8 @@ class Many:
             self._send({"jsonrpc": "2.0", "id": id, **merged_discovery(answers)})
         elif method in _LISTS:
             self._send(wire.response(id, await self._list(method, message)))
+        elif method == "subscriptions/listen":
+            await self._listen(message)
         elif method == "logging/setLevel":
             await self._ask_all(message)
             self._send(wire.response(id, {}))
@@ -140,6 +158,35 @@ class Many:
             self._hand_on(owner, message)
         else:
             self._send({**await self._ask_in_turn(message), "id": id})
+
+    async def _listen(self, message: Message) -> None:
+        """Listen to all servers at once, until none of them has anything to say any more."""
+        ids = {name: wire.new_request_id() for name in self.sessions}
+        for name, own in ids.items():
+            self._ports[name].subscriptions[own] = message["id"]
+        asked = [self._ask(name, message["method"], message.get("params"), own) for name, own in ids.items()]
+        try:
+            answers = await asyncio.gather(*asked)
+        except asyncio.CancelledError:
+            for name, own in ids.items():
+                told = wire.notification("notifications/cancelled", {"requestId": own})
+                self.sessions[name].from_client(wire.encode(told).rstrip())
+            raise
+        finally:
+            self._acknowledged.discard(message["id"])
+            for name, own in ids.items():
+                del self._ports[name].subscriptions[own]
+        best = next((answer for answer in answers if "result" in answer), answers[0])
+        if isinstance(best.get("result"), dict):
+            meta = {**(best["result"].get("_meta") or {}), _SUBSCRIPTION: message["id"]}
+            best = {**best, "result": {**best["result"], "_meta": meta}}
+        self._send({**best, "id": message["id"]})
+
+    def is_first(self, id: Any) -> bool:
+        """Whether nobody has acknowledged this subscription yet: the client hears that once."""
+        known = id in self._acknowledged
+        self._acknowledged.add(id)
+        return not known
 
     # ---- whose it is ----
 
@@ -179,8 +226,8 @@ class Many:
 
     # ---- asking ----
 
-    async def _ask(self, name: str, method: str, params: Any) -> Message:
-        id = wire.new_request_id()
+    async def _ask(self, name: str, method: str, params: Any, id: Any = None) -> Message:
+        id = wire.new_request_id() if id is None else id
         waiter: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._ports[name].waiting[id] = waiter
         try:
