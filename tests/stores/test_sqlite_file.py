@@ -323,10 +323,9 @@ def test_a_network_file_system_is_said_once(
 
 async def test_a_store_made_before_a_fork_and_not_used_needs_nothing(tmp_path: Path) -> None:
     """As with a web server that loads the program once and forks its workers."""
-    from failsoft.stores import forking
-
     store = open_store(f"sqlite:///{tmp_path}/failsoft.db")
-    forking._before()
-    forking._after(is_child=True)
+    for part in (store._writer, store._reader):
+        part.before_fork()
+        part.after_fork(is_child=True)
     assert isinstance(await store.begin(make_intent({"order": 1})), Go)
     await store.close()

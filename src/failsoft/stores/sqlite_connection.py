@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -126,15 +127,13 @@ class SQLiteConnection:
         return isinstance(error, (sqlite3.OperationalError, OSError)) or type(error) is sqlite3.DatabaseError
 
     def close(self) -> None:
-        try:
-            self._watch.leave(self._db)
-            if self._pages and self._wal_is_long():
-                self._write_back()
-            if self._second is not None:
-                self._second.close()
-            self._db.close()
-        except sqlite3.Error:
-            pass
+        self._watch.leave(self._db)
+        if self._pages and self._wal_is_long():
+            self._write_back()
+        for db in (self._second, self._db):  # the one that can tidy up last
+            if db is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    db.close()
 
     def _checkpoint(self) -> None:
         """Write the WAL file back, inside of a transaction of this connection that has written nothing.
@@ -163,11 +162,9 @@ class SQLiteConnection:
             self._begin(False)
             self._watch.check()
             self._checkpoint()
+            self._db.execute("ROLLBACK")
         except (sqlite3.Error, LedgerReplacedError):
-            pass
-        finally:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+            pass  # closing undoes what was begun
 
     def _wal_is_long(self) -> bool:
         try:

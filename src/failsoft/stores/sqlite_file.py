@@ -50,7 +50,6 @@ class FileWatch:
         self._known: tuple[Identity | None, ...] = ()
         self._seen: tuple[int, int, int] | None = None
         self._look_at = 0.0
-        self._left = False
 
     def expect(self) -> None:
         """Before a connection is made again: it must find the file that was there.
@@ -99,16 +98,14 @@ class FileWatch:
 
     def forget(self) -> None:
         """The store is closed: what is there when it is opened again is taken for what it is."""
-        self._known, self._seen, self._left = (), None, False
+        self._known, self._seen = (), None
 
     def leave(self, db: sqlite3.Connection) -> None:
         """Keep SQLite from tidying up where it must not: closing deletes a WAL file by its name, whoever's it is by now."""
-        if self._left:
-            return
+        self._look_at = 0.0
         try:
             self.check()
         except LedgerReplacedError:
-            self._left = True
             if sys.version_info >= (3, 12):
                 db.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
             else:  # never closed then; the process's end is no closing
