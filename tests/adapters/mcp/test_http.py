@@ -12,6 +12,9 @@ import httpx2
 import pytest
 from mcp import Client, ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from failsoft.adapters.mcp.events import Events, event
 from failsoft.isolation.supervisor import descendants
@@ -313,3 +316,68 @@ async def test_a_token_that_a_server_quotes_is_not_told(connect_to):
         answer = await client.ask("initialize", {})
     assert "do not know" in answer["error"]["message"]
     assert "opaque-4711-key" not in str(answer)
+
+
+async def test_an_endpoint_that_moved_is_followed(connect_to):
+    """A redirect to another path of the same server is followed, and used from then on; one to another server is not."""
+    paths = []
+
+    async def moved(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(
+            int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
+        )
+        message = json.loads(await reader.readexactly(length))
+        paths.append(head.split(b" ")[1].decode())
+        if paths[-1] == "/mcp":
+            writer.write(_http(307, b"", "location: /mcp/\r\n"))
+        elif paths[-1] == "/away":
+            writer.write(_http(307, b"", "location: http://localhost:9/mcp\r\n"))
+        else:
+            writer.write(_json(message, {"at": paths[-1]}))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(moved, "127.0.0.1", 0)
+    origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        client = await connect_to(f"{origin}/mcp")
+        for _ in range(2):
+            assert (await client.ask("ping"))["result"] == {"at": "/mcp/"}
+        assert paths == ["/mcp", "/mcp/", "/mcp/"]
+        away = await connect_to(f"{origin}/away")
+        assert "error" in await away.ask("ping")
+
+
+async def test_a_trace_goes_on_to_the_server():
+    """What an HTTP client says of its trace reaches the server with the request that follows from its own; a token does not."""
+    from failsoft.adapters.mcp.config import ServerSpec
+    from failsoft.adapters.mcp.listener import Listener
+    from failsoft.adapters.mcp.running import make_front
+    from tests.adapters.mcp.protected import served
+
+    seen = []
+
+    async def serve(request):
+        seen.append(dict(request.headers))
+        message = await request.json()
+        return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": {}})
+
+    app = Starlette(routes=[Route("/mcp", serve, methods=["POST"])])
+    async with served(app) as origin:
+        spec = ServerSpec(name="s", url=f"{origin}/mcp")
+        listener = Listener(
+            lambda client: make_front([spec], client, store="memory", config=None), token="own-token"
+        )
+        async with served(listener.app) as proxy, httpx2.AsyncClient() as http:
+            sent = {
+                "authorization": "Bearer own-token",
+                "traceparent": "00-a-b-01",
+                "baggage": "k=v",
+                "x-other": "1",
+            }
+            ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            assert (await http.post(f"{proxy}/mcp", json=ping, headers=sent)).status_code == 200
+        await listener.aclose()
+    assert (seen[0]["traceparent"], seen[0]["baggage"]) == ("00-a-b-01", "k=v")
+    assert not {"authorization", "x-other"} & set(seen[0])

@@ -9,13 +9,15 @@ import sys
 from dataclasses import replace
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
-from failsoft.adapters.mcp import logins, oauth
+from failsoft.adapters.mcp import logins, oauth, wire
 from failsoft.adapters.mcp.config import ServerSpec
 from failsoft.adapters.mcp.running import make_session
 from failsoft.core.errors import PermissionDenied, Unavailable
 from tests.adapters.mcp.conftest import Client
-from tests.adapters.mcp.protected import People, browse, protected
+from tests.adapters.mcp.protected import People, browse, protected, protected_app, served
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -138,7 +140,7 @@ async def test_a_login_that_is_over_is_a_persons_matter(people, url, connect, ca
     assert "failsoft mcp --login" in caplog.text
 
 
-@pytest.mark.parametrize("what", ["refused", "silent", "none"])
+@pytest.mark.parametrize("what", ["refused", "silent", "none", "elsewhere"])
 async def test_a_login_that_does_not_come_about(people, url, what, caplog):
     """A person who refuses, one who never comes back, and an authorization server that is gone: told, nothing kept."""
     caplog.set_level(logging.DEBUG)
@@ -153,6 +155,10 @@ async def test_a_login_that_does_not_come_about(people, url, what, caplog):
     if what == "none":
         with pytest.raises(Unavailable, match="could not be reached"):
             await oauth.log_in("http://127.0.0.1:9/mcp", ignore)
+        return
+    if what == "elsewhere":
+        with pytest.raises(Unavailable, match="HTTP 404, and asks for no login"):
+            await oauth.log_in(url + "/other", ignore)
         return
     with pytest.raises(PermissionDenied, match="There is no login"):
         await oauth.log_in(url, refuse if what == "refused" else ignore, person_s=0.2)
@@ -173,6 +179,44 @@ async def test_a_client_that_is_registered_already(people, url):
     with pytest.raises(PermissionDenied):  # its redirect is another path: the authorization server refuses
         await oauth.log_in(url, browse, client_id=known.client_id, port=port, person_s=0.3)
     assert "register" not in people.told
+
+
+async def test_a_server_that_greets_everybody(people):
+    """A server that wants a login for its tools only is logged in to as well; one that wants none says so."""
+    answers = {"open": True}
+
+    async def greeting(scope, receive, send, inner):
+        if scope["type"] != "http" or scope["path"] != "/mcp":
+            return await inner(scope, receive, send)
+        request = Request(scope, receive)
+        message = wire.parse(await request.body() or b"{}")
+        if message.get("method") != "initialize" and not answers["open"]:
+            return await inner(scope, replayed(wire.encode(message)), send)
+        answer = {"jsonrpc": "2.0", "id": message.get("id"), "result": {}}
+        return await JSONResponse(answer)(scope, receive, send)
+
+    def app(origin):
+        inner = protected_app(people, origin)
+
+        async def greets(scope, receive, send):
+            await greeting(scope, receive, send, inner)
+
+        return greets
+
+    async with served(people.app), served(app) as origin:
+        assert await oauth.log_in(f"{origin}/mcp", say_yes) is None
+        answers["open"] = False
+        login = await oauth.log_in(f"{origin}/mcp", say_yes)
+    assert login.access_token in people.access
+
+
+def replayed(body):
+    """A body that was read already, for another reader."""
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
 
 
 def test_what_is_kept_is_read_with_care(home):

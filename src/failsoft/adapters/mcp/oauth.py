@@ -28,6 +28,7 @@ from mcp.shared.auth import (
 from pydantic import ValidationError
 
 from failsoft.adapters.mcp import logins, wire
+from failsoft.adapters.mcp.headers import SESSION, VERSION
 from failsoft.adapters.mcp.logins import Login
 from failsoft.adapters.mcp.merging import own_info
 from failsoft.core.errors import PermissionDenied, Unavailable
@@ -233,7 +234,7 @@ async def log_in(
     keep = _Keep(None, client)
     provider = _provider(None, url, keep, address, show, came_back)
     try:
-        status = await _knock(url, provider, headers or {})
+        status = await _knock(url, provider, headers or {}, keep)
     except TimeoutError as exc:
         raise _refused(f"nobody came back from the browser in {person_s:g} s") from exc
     except _FAILURES as exc:
@@ -243,6 +244,12 @@ async def log_in(
     if keep.tokens is None:
         if status in (401, 403):
             raise _refused(f"the server answers HTTP {status} and names no way to log in")
+        if status >= 300:
+            raise Unavailable(
+                f"The server answers HTTP {status}, and asks for no login.",
+                reason=f"http_{status}",
+                effect=Effect.NONE,
+            )
         return None
     login = _login_of(url, provider, keep)
     if status in (401, 403):
@@ -251,16 +258,23 @@ async def log_in(
     return login
 
 
-async def _knock(url: str, auth: httpx2.Auth, headers: dict[str, str]) -> int:
-    """Ask the server for a handshake, which a server that wants a login refuses; the status in the end."""
+async def _knock(url: str, auth: httpx2.Auth, headers: dict[str, str], keep: _Keep) -> int:
+    """Ask the server for what it may want a login for: a handshake, then its tools; the status in the end."""
     params = {"protocolVersion": _HELLO, "capabilities": {}, "clientInfo": own_info()}
-    body = wire.encode(wire.request(1, "initialize", params))
-    limits = httpx2.Timeout(_REQUEST_S)
-    async with httpx2.AsyncClient(auth=auth, timeout=limits, headers=headers) as client:
-        async with client.stream("POST", url, content=body, headers=_BOTH) as answer:
-            status, session = answer.status_code, answer.headers.get("mcp-session-id")
-        if session is not None:
-            await client.delete(url, headers={"mcp-session-id": session})
+    asked = [("initialize", params), ("tools/list", {})]
+    sent = dict(_BOTH)
+    async with httpx2.AsyncClient(auth=auth, timeout=_REQUEST_S, headers=headers) as client:
+        for id, (method, given) in enumerate(asked):
+            body = wire.encode(wire.request(id, method, given))
+            async with client.stream("POST", url, content=body, headers=sent) as answer:
+                status = answer.status_code
+                if SESSION in answer.headers:
+                    sent[SESSION] = answer.headers[SESSION]
+            if keep.tokens is not None or status >= 300:
+                break
+            sent[VERSION] = _HELLO
+        if SESSION in sent:
+            await client.delete(url, headers=sent)
     return status
 
 
