@@ -180,6 +180,21 @@ async def test_a_ledger_that_was_deleted_takes_no_more_claims(tmp_path: Path, wh
     await store.close()
 
 
+@pytest.mark.parametrize("what", ["real/ledger.db", "real/ledger.db-wal", "failsoft.db"])
+async def test_a_ledger_behind_a_link_is_watched_where_it_is(tmp_path: Path, what: str) -> None:
+    """The file that the link leads to, and the link itself, within a second."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "failsoft.db").symlink_to(tmp_path / "real" / "ledger.db")
+    (tmp_path / "real" / "ledger.db").touch(mode=0o600)
+    store = SQLiteStore(tmp_path / "failsoft.db")
+    await store.begin(make_intent({"order": 0}))
+    assert (tmp_path / "real" / "ledger.db-wal").exists()
+    (tmp_path / what).unlink()
+    store._watch._look_at = 0.0  # a second later
+    assert "deleted, moved or replaced" in (await refusal(store, 1)).context["store"]
+    await store.close()
+
+
 async def test_a_ledger_that_was_replaced_is_noticed_and_its_heir_left_alone(tmp_path: Path) -> None:
     """Closing the old one deletes nothing of the new one, which others write to."""
     path = tmp_path / "failsoft.db"

@@ -168,6 +168,6 @@ class SQLiteConnection:
 
     def _wal_is_long(self) -> bool:
         try:
-            return os.stat(f"{self._path}-wal").st_size > _LONG_WAL_BYTES
+            return os.stat(f"{os.path.realpath(self._path)}-wal").st_size > _LONG_WAL_BYTES
         except OSError:
             return False

@@ -46,7 +46,7 @@ class FileWatch:
 
     def __init__(self, path: Path) -> None:
         self._folder = str(path.parent)
-        self._names = (str(path), f"{path}-wal", f"{path}-shm")
+        self._names: tuple[str, ...] = (str(path),)
         self._known: tuple[Identity | None, ...] = ()
         self._seen: tuple[int, int, int] | None = None
         self._look_at = 0.0
@@ -70,6 +70,9 @@ class FileWatch:
                 self._names[0],
                 network,
             )
+        real = os.path.realpath(self._names[0])  # SQLite puts the others beside what a link leads to
+        self._names = (self._names[0], f"{real}-wal", f"{real}-shm")
+        self._folder = os.path.dirname(real)
         seen = self._look()
         self._known = tuple(map(_identity, self._names))
         self._trust(seen)
