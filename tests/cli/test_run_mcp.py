@@ -38,6 +38,7 @@ def test_tools_of_a_server_and_of_a_module_are_used_together(cli, capsys, effect
     assert (code, data["text"]) == (0, "Four."), told.err
     assert [(call["tool"], call["ok"]) for call in data["calls"]] == [("look", True), ("price", True)]
     assert "try look 4" in effects.read_text()
+    assert ("effects not declared: plain" in told.err, "--mcp-config" in told.err) == (True, True)
 
 
 def test_two_servers_of_one_kind_are_told_apart(cli, capsys):

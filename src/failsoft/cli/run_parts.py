@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from failsoft.agent import Answer, AnthropicClient, Limits, OpenAIClient, StoreRuns
 from failsoft.cli.loading import build_harness, load_harness, load_tools, names_harness
 from failsoft.cli.output import clean, note
+from failsoft.core.annotations import Standing
 from failsoft.core.errors import UsageError
 from failsoft.harness.builtins import BUILTIN_NAMES
 from failsoft.stores import open_store
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
+_DECLARED = '"failsoft": {"tools": {"NAME": {"read_only": true}}}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +149,10 @@ def harness_maker(targets: Sequence[str], store_url: str) -> Callable[[McpTools 
                 note(
                     f"note: beside MCP servers, {target} lends its tools; its policies and its store are not used"
                 )
-            return build_harness(served.plus(*own.values()), store=store_url)
+            made = build_harness(served.plus(*own.values()), store=store_url)
+            if any(tool.standing is Standing.UNDECLARED for tool in served):
+                note(f"note: of a server's tools it is said in a file, --mcp-config: {_DECLARED}")
+            return made
         if len(targets) == 1:  # a harness that is there is used with all that it was told
             return load_harness(targets[0], store=store_url)
         return build_harness(own.values(), store=store_url)
