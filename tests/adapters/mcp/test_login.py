@@ -1,6 +1,7 @@
 """A login to a protected server: made once, kept for the user alone, renewed in time, told nobody."""
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -179,6 +180,25 @@ async def test_a_client_that_is_registered_already(people, url):
     with pytest.raises(PermissionDenied):  # its redirect is another path: the authorization server refuses
         await oauth.log_in(url, browse, client_id=known.client_id, port=port, person_s=0.3)
     assert "register" not in people.told
+
+
+async def test_a_home_that_cannot_be_written(people, url, connect, monkeypatch, caplog):
+    """A login that cannot be kept is no login, and one that cannot be kept anew is good as long as the proxy lives."""
+    login = await oauth.log_in(url, say_yes)
+    client = await connect(url)
+    await client.hello()
+
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(logins.os, "replace", refuse)
+    with pytest.raises(Unavailable, match="cannot be kept"):
+        await oauth.log_in(url, say_yes)
+    people.access.pop(login.access_token)
+    answer = await client.ask("tools/call", {"name": "act", "arguments": {"n": 1}})
+    assert answer["result"]["content"][0]["text"] == "acted 1"
+    assert "the renewed login cannot be kept: Read-only" in caplog.text
+    assert [file.name for file in logins.path_of(url).parent.iterdir()] == [logins.path_of(url).name]
 
 
 async def test_a_server_that_greets_everybody(people):

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["log_in", "refreshed"]
 
+log = logging.getLogger("failsoft.mcp")
+
 # The SDK's flow logs its errors with their texts, which quote what servers answered to tokens.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
 
@@ -254,7 +256,14 @@ async def log_in(
     login = _login_of(url, provider, keep)
     if status in (401, 403):
         raise _refused(f"the server does not take the new token (HTTP {status})")
-    logins.save(login)
+    try:
+        logins.save(login)
+    except OSError as exc:
+        raise Unavailable(
+            f"The login cannot be kept in {logins.path_of(url).parent}: {exc.strerror}.",
+            reason="not_kept",
+            effect=Effect.NONE,
+        ) from exc
     return login
 
 
@@ -316,7 +325,10 @@ async def refreshed(login: Login) -> Login | None:
         server=login.server,
         resource=login.resource,
     )
-    logins.save(made)
+    try:
+        logins.save(made)
+    except OSError as exc:  # good for as long as this process lives
+        log.warning("the renewed login cannot be kept: %s", exc.strerror)
     return made
 
 
