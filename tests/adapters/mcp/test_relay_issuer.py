@@ -6,8 +6,9 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from failsoft.adapters.mcp.discovery import Found
+from failsoft.adapters.mcp.discovery import Discovery, Found
 from failsoft.adapters.mcp.relay import Relay
+from failsoft.core.errors import AgentError
 
 TRUE, HERE, CLIENT = "https://login.example.com", "http://127.0.0.1:1", "http://127.0.0.1:2/back"
 SERVER = {
@@ -47,3 +48,22 @@ async def test_a_client_sees_whose_answer_it_is(http, said, status, told):
     if status == 302:
         came = parse_qs(urlsplit(answer.headers["location"]).query)
         assert came == {"code": ["x"], "state": ["s"], **({} if told is None else {"iss": [told]})}
+
+
+@pytest.mark.parametrize(
+    ("issuer", "fits"), [("https://example.com", True), ("https://example.com/oauth", False)]
+)
+async def test_metadata_at_a_servers_own_origin_is_about_that_origin(issuer, fits):
+    """A server without metadata of its own is asked at its origin, and what names another issuer is not used."""
+
+    def answer(request):
+        known = request.url.path == "/.well-known/oauth-authorization-server"
+        return httpx2.Response(200, json={"issuer": issuer}) if known else httpx2.Response(404)
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
+        discovery = Discovery("https://example.com/mcp", client)
+        if fits:
+            assert (await discovery.find()).server == {"issuer": issuer}
+        else:
+            with pytest.raises(AgentError, match="about another one"):
+                await discovery.find()

@@ -123,6 +123,8 @@ class Discovery:
     async def _legacy(self, origin: str) -> dict[str, Any]:
         data = await self._get(f"{origin}/.well-known/oauth-authorization-server")
         if data is not None:
+            if str(data.get("issuer")).rstrip("/") != origin:
+                raise _unusable("the authorization server's metadata is about another one")
             return data
         made = {name: urljoin(origin, path) for name, path in _ENDPOINTS.items()}
         return {
