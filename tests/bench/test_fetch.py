@@ -10,7 +10,9 @@ import pytest
 from bench import fetch
 
 
-def test_what_could_not_be_fetched_whole_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_could_not_be_fetched_whole_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A command that fails leaves no folder behind, and the next one is tried."""
     monkeypatch.setattr(fetch, "CACHE", tmp_path)
     script = "import pathlib, sys; pathlib.Path(sys.argv[1], 'half').touch(); sys.exit({})"
