@@ -32,6 +32,11 @@ def home(tmp_path, monkeypatch):
         (["--", "no-such-command"], 1, "There is no 'no-such-command' to run"),
         (["--url", "example.com/mcp"], 2, "begins with http:// or https://"),
         (["--url", "http://a/mcp", "--header", "Authorization: Bearer ${NOT_SET}"], 2, "no NOT_SET"),
+        (
+            ["--url", "http://a/mcp", "--header", "A: ${input:token}"],
+            2,
+            "${input:token} is asked of a person",
+        ),
         (["--url", "http://a/mcp", "--header", "Authorization"], 2, "without a colon"),
         (["--pass-authorization", "--", "server"], 2, "clients over --http of one server behind --url"),
         (["--login", "--", "server"], 2, "a login is to a server behind a URL"),

@@ -15,6 +15,7 @@ __all__ = ["expanded", "expanded_where_set", "missing"]
 
 # As the clients write it: Claude Code's ${NAME} and ${NAME:-default}, VS Code's and Cursor's ${env:NAME}.
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_ASKED: Final = re.compile(r"\$\{(?:input|command):[^}]*\}")
 
 
 def missing(text: str) -> str | None:
@@ -36,6 +37,12 @@ def expanded(text: str, where: str) -> str:
         raise UsageError(
             f"{where}: the environment has no {name}\n\n"
             f"hint: set it where failsoft is started, such as in the client's `env`, or write ${{{name}:-default}}"
+        )
+    asked = _ASKED.search(text)
+    if asked is not None:
+        raise UsageError(
+            f"{where}: {asked[0]} is asked of a person by an editor, which failsoft cannot do\n\n"
+            "hint: write ${NAME}, and set NAME in the environment"
         )
     return expanded_where_set(text)
 
