@@ -69,14 +69,14 @@ def test_variables_are_filled_in_late(tmp_path, monkeypatch):
     """What a file says of variables is shown as it is written, and filled in where the server is reached."""
     file = tmp_path / "mcp.json"
     entry = {"url": "https://${HOST:-example.com}/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}}
-    local = {"command": "run", "args": ["${TOKEN}", "${NOT_SET}"], "env": {"KEY": "${TOKEN}"}}
+    local = {"command": "run", "args": ["${TOKEN}", "${NOT_SET}", "${NOT_SET:-}"], "env": {"KEY": "${TOKEN}"}}
     file.write_text(json.dumps({"mcpServers": {"far": entry, "near": local}}))
     monkeypatch.setenv("TOKEN", "secret")
     far, near = load_servers(file)
     assert "secret" not in repr(far) + repr(near) + json.dumps(snippet_for(far))
     assert far.reached_at() == ("https://example.com/mcp", {"Authorization": "Bearer secret"})
     child = near.connect()
-    assert child.argv == ["run", "secret", "${NOT_SET}"]
+    assert child.argv == ["run", "secret", "${NOT_SET}", ""]
     assert child.env == {"KEY": "secret"}
 
 

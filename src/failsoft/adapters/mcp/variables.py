@@ -49,7 +49,11 @@ def expanded(text: str, where: str) -> str:
 
 def expanded_where_set(text: str) -> str:
     """The same; variables that are not set stay as they are written."""
-    return _VARIABLE.sub(lambda found: os.environ.get(found[1], found[2] or found[0]), text)
+
+    def value(found: re.Match[str]) -> str:
+        return os.environ.get(found[1], found[0] if found[2] is None else found[2])
+
+    return _VARIABLE.sub(value, text)
 
 
 def expanded_table(table: Mapping[str, str], where: str) -> dict[str, str]:
