@@ -11,7 +11,7 @@ from failsoft.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["expanded", "expanded_where_set", "missing"]
+__all__ = ["expanded", "expanded_table", "expanded_where_set", "missing"]
 
 # As the clients write it: Claude Code's ${NAME} and ${NAME:-default}, VS Code's and Cursor's ${env:NAME}.
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
