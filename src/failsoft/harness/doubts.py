@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["error", "id_of", "near_error", "verified", "verify_doubt"]
 
 VERIFY_TIMEOUT_S = 30.0
+_LOOK_AGAIN_S = (0.2, 0.8)
 
 
 def id_of(intent: Intent) -> str:
@@ -90,17 +91,17 @@ async def verify_doubt(
 ) -> bool:
     """Ask `verify` whether it happened and write the answer down; True when it is final.
 
-    A `NotDone` before `verify_after_s` is not final: the effect may still be on its way.
+    A `NotDone` before `verify_after_s` is not final: the effect may still be on its way. A failure that may pass is
+    followed by another look, within `limit_s`; looking changes nothing.
     """
-    verify = plan.tool.verify
-    if verify is None:
+    if plan.tool.verify is None:
         return False
     too_early = _too_early_s(shared, plan, doubt) > 0.0
-    if values is None:
-        values = plan.tool.parse(json.loads(doubt.arguments)).values
     try:
+        if values is None:  # of an earlier release, perhaps, whose arguments this one no longer takes
+            values = plan.tool.parse(json.loads(doubt.arguments)).values
         async with asyncio.timeout(limit_s):
-            answer = await _ask(verify, values)
+            answer = await _look(shared, plan.tool.verify, values)
     except (Exception, asyncio.CancelledError) as exc:
         if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
             raise
@@ -115,6 +116,17 @@ async def verify_doubt(
     await shared.store.resolve(doubt.id, happened=happened, result=result, by="verify")
     shared.tell_tool(plan.name, EventName.DOUBT_RESOLVED, doubt=doubt.id, happened=happened, by="verify")
     return True
+
+
+async def _look(shared: Shared, verify: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    for wait_s in _LOOK_AGAIN_S:
+        try:
+            return await _ask(verify, values)
+        except Exception as exc:
+            if not shared.classifier.classify(exc).retryable:
+                raise
+        await shared.clock.sleep(wait_s)
+    return await _ask(verify, values)
 
 
 def _is_cancelled() -> bool:
