@@ -148,6 +148,9 @@ def _svg(figure: Any, alt: str) -> str:
     text = text[text.index("<svg") :]
     for colour, variable in _VARIABLES.items():
         text = text.replace(colour, f"var(--{variable})")
+    # One line for each picture: the page is a file in a repository.
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s*\n\s*", " ", text)
     # Matplotlib names its own font first, which no reader has; the page's fits better.
     text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font: \1 var(--font)", text)
     return text.replace("<svg ", f'<svg role="img" aria-label="{_quoted(alt)}" ', 1)

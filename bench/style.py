@@ -36,7 +36,7 @@ figure { margin: 0; } figcaption { margin: 0 0 .3rem; max-width: 46rem; }
 .scroll { overflow-x: auto; } svg { display: block; height: auto; min-width: 34rem; width: 100%; max-width: 48rem; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; margin: .4rem 0 .8rem; width: 100%; }
 th, td { border-bottom: 1px solid var(--band); padding: .22rem .6rem; text-align: right; vertical-align: top; }
-th { font-weight: 600; } th:first-child, td:first-child { padding-left: .3rem; text-align: left; }
+th { font-weight: 600; } th:first-child, td:first-child { min-width: 12rem; padding-left: .3rem; text-align: left; }
 tr.ours { background: var(--band); font-weight: 600; }
 summary { color: var(--faint); cursor: pointer; font-size: .87rem; margin: .3rem 0; } li { margin: .25rem 0; }
 """
