@@ -124,3 +124,28 @@ async def test_built_in_tools_come_with_the_first_tool_that_needs_them():
             await run.call("act")
             again = await run.call("act")
             assert (again.replayed, "repeat_call" in again.content) == (True, True)
+
+
+async def test_new_tools_are_members_of_the_fleet():
+    """A breaker that opens at one member is open at the others too, also for a tool that came later."""
+
+    @tool(read_only=True, retry=None, breaker=Breaker(hard_failures=1))
+    async def shaky(fail: bool) -> str:
+        """Fail where it is told to."""
+        if fail:
+            raise ConnectionResetError
+        return "well"
+
+    source, url = Source([one]), "memory://renewing"
+    async with (
+        Harness(source, store="memory", fleet=url) as late,
+        Harness([one, shaky], store="memory", fleet=url) as other,
+    ):
+        source.become(one, shaky)
+        assert await late.refresh_tools()
+        assert (await late.call("shaky", {"fail": False})).ok
+        await other.call("shaky", {"fail": True})
+        async with asyncio.timeout(10):
+            while (result := await late.call("shaky", {"fail": False})).ok:
+                await asyncio.sleep(0.02)
+        assert (result.failure.kind, result.attempts) == ("circuit_open", 0)

@@ -191,6 +191,31 @@ async def test_a_changed_list_is_taken_over_at_the_next_turn(tmp_path):
         assert tools.instructions == f"{tools.servers[0]}: Grow first."
 
 
+MODERN = """
+import json, sys
+KEYS = {f"io.modelcontextprotocol/{key}" for key in ("protocolVersion", "clientInfo", "clientCapabilities")}
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params = message["method"], message.get("params") or {}
+    answer = {"error": {"code": -32601, "message": "there is no handshake here"}}
+    if KEYS <= set(params.get("_meta", {})):
+        result = {"tools/list": {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]},
+                  "tools/call": {"content": [{"type": "text", "text": "seen"}]},
+                  "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}}[method]
+        answer = {"result": {"resultType": "complete", **result}}
+    print(json.dumps({"jsonrpc": "2.0", "id": message.get("id"), **answer}), flush=True)
+"""
+
+
+async def test_a_server_without_a_handshake_hears_with_each_request_who_asks():
+    """As from 2026-07-28 on; one that takes neither is named with what it said."""
+    async with mcp_tools([sys.executable, "-c", MODERN]) as tools, harness(tools) as made:
+        assert (await made.call("look")).content == "seen"
+    with pytest.raises(AgentError, match=r"refuses the handshake: .*there is no handshake here"):
+        async with mcp_tools([sys.executable, "-c", MODERN.replace("KEYS <=", "None in")]):
+            pass
+
+
 async def test_calls_outside_of_their_time_and_loop_are_refused():
     """After the end, and from another loop, nothing is sent, and the message says what to do."""
     async with mcp_tools(COMMAND) as tools:
