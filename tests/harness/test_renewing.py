@@ -55,6 +55,17 @@ async def test_what_changed_is_taken_over_when_it_is_asked_for():
         assert not await harness.refresh_tools()
 
 
+async def test_a_list_whose_refresh_is_something_else_is_a_plain_list():
+    """It is not called."""
+
+    class Screen(list):
+        def refresh(self):
+            raise AssertionError
+
+    async with Harness(Screen([one]), store="memory") as harness:
+        assert not await harness.refresh_tools()
+
+
 async def test_what_did_not_change_keeps_its_state():
     """An open breaker stays open, and what was said of a tool by name still holds when it is gone."""
 

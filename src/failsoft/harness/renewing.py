@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,8 @@ class Renewing(Looking):
             harness, only the first is told, and `renewals` tells them all.
         """
         refresh = getattr(self._source, "refresh", None)
-        if refresh is None or not await refresh():
+        # Somebody's list may have a method of that name which means something else.
+        if not inspect.iscoroutinefunction(refresh) or not await refresh():
             return False
         shared, before = self._shared, self._shared.plans
         try:
