@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["write_pictures"]
 
 _EXACT = "careful planner: exact"
+_TWICE = "payments made twice, of 100 kills"
 _CALL = "one call, the body suspends once"
 
 
@@ -43,19 +44,16 @@ def _exact(chaos: dict[str, Any]) -> str:
 
 
 def _killed(crash: dict[str, Any]) -> str:
-    """The share of kills after which a payment was booked twice; those on one store stand for both."""
+    """The share of kills after which a payment was booked twice."""
     grid = next(iter(crash.get("grids", ())), None)
     if grid is None:
         return ""
-    at = {column: grid["columns"].index(column) for column in ("kills", "repeated", "in doubt")}
+    doubts = grid["columns"].index("in doubt")
+    told = {name for name, values in grid["lines"].items() if values[doubts]}
     rows = [
-        {
-            "table": "",
-            "case": name + (" (told as in doubt)" if values[at["in doubt"]] else ""),
-            "unit": "payments made twice, of 100 kills",
-            "value": values[at["repeated"]] / max(values[at["kills"]], 1) * 100,
-        }
-        for name, values in grid["lines"].items()
+        {**row, "case": row["case"] + " (told as in doubt)" * (row["case"] in told)}
+        for row in crash["rows"]
+        if row["table"] == _TWICE
     ]
     return bars(rows, "Payments made twice, of 100 kills of the paying process")
 

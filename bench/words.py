@@ -31,20 +31,19 @@ _SAYS = (
     ("careful planner: wrong claims", "Answers that said “done” and it was not, or “not done” and it was."),
     ("bold planner: wrong claims", "The same of the answers that the bold planner got."),
     (
-        "steps paid more than once",
+        "payments made twice",
         "Payments that the bank has booked twice, because the step in flight was run again.",
     ),
     (
-        "steps never paid, and nobody told",
+        "payments forgotten",
         "Payments that are missing while the system says that all is done.",
     ),
-    ("steps told as in doubt", "Payments of which the system says itself that it does not know."),
+    ("payments told as in doubt", "Payments of which the system says itself that it does not know."),
     ("runs that did not end", "Runs that were not over after three minutes."),
     (
         "time to recover, median",
         "From the kill to the next new payment, with the start of the process; thin: quartiles.",
     ),
-    ("time to recover, longest", "The same, the slowest of all."),
     (
         "spoiled calls with one meaning",
         "Calls as models and gateways spoil them, still with one meaning: read as meant.",

@@ -90,21 +90,24 @@ def one_setup(module: Any, setup: Setup, options: argparse.Namespace) -> Books:
 
 
 def rows_of(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Figures for the page; counts are of one seed and carry no noise."""
+    """Figures for the page; counts are shares of the kills, so that runs of different length can be compared."""
     rows = []
     for table, unit, of in (
-        ("steps paid more than once", "steps", lambda b: b.repeated),
-        ("steps never paid, and nobody told", "steps", lambda b: b.forgotten),
-        ("steps told as in doubt", "told", lambda b: b.doubts),
+        ("payments made twice, of 100 kills", "payments", lambda b: _of_100(b.repeated, b.killed)),
+        ("payments forgotten, of 100 kills", "payments", lambda b: _of_100(b.forgotten, b.killed)),
+        ("payments told as in doubt, of 100 kills", "told", lambda b: _of_100(b.doubts, b.killed)),
         ("runs that did not end", "runs", lambda b: b.unfinished),
-        ("time to recover, median", "s", lambda b: _median(b.recovery_s)),
-        ("time to recover, longest", "s", lambda b: max(b.recovery_s, default=0.0)),
+        ("time to recover", "s", lambda b: _median(b.recovery_s)),
     ):
         for each in found:
             row = {"table": table, "case": each["setup"].title, "unit": unit, "value": of(each["books"])}
-            spread = _spread(each["books"].recovery_s) if table.endswith("median") else 0.0
+            spread = _spread(each["books"].recovery_s) if unit == "s" else 0.0
             rows.append({**row, "noise": spread})
     return rows
+
+
+def _of_100(count: int, kills: int) -> float:
+    return count / kills * 100 if kills else 0.0
 
 
 def note_of(steps: int, kills: int) -> str:
@@ -125,7 +128,7 @@ def _spread(values: list[float]) -> float:
     return (high - low) / 2 / middle
 
 
-_COLUMNS = ("kills", *MOMENTS, "repeated", "forgotten", "in doubt", "cleared", "recover, s")
+_COLUMNS = ("kills", *MOMENTS, "repeated", "forgotten", "in doubt", "cleared", "recover, s", "longest, s")
 
 
 def grid_of(found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -141,6 +144,7 @@ def grid_of(found: list[dict[str, Any]]) -> dict[str, Any]:
             books.doubts,
             books.cleared,
             round(_median(books.recovery_s), 2),
+            round(max(books.recovery_s, default=0.0), 2),
         ]
     return {"title": "all that was counted", "columns": list(_COLUMNS), "lines": lines}
 

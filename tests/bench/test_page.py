@@ -103,7 +103,8 @@ def test_first_figures_are_those_of_the_rows() -> None:
 
 def test_pictures_for_elsewhere_bring_their_own_colours(tmp_path: Path) -> None:
     """Each is a file that is read alone; what has no figures is not drawn."""
-    crash = result("crash", [], grids=[{**CRASH_GRID, "columns": ["kills", "repeated", "in doubt"]}])
+    rows = [row("payments made twice, of 100 kills", name, 50.0) for name in CRASH_GRID["lines"]]
+    crash = result("crash", rows, grids=[{**CRASH_GRID, "columns": ["kills", "repeated", "in doubt"]}])
     assert [file.name for file in write_pictures(tmp_path, [crash])] == ["killed.svg"]
     text = (tmp_path / "killed.svg").read_text("utf-8")
     assert text.startswith("<svg ")
@@ -124,5 +125,5 @@ def test_suites_have_names_of_their_own_and_quick_modes() -> None:
     """Each suite can be asked for by name, and takes part in the quick mode."""
     assert len({suite.name for suite in SUITES}) == len(SUITES)
     assert all(suite.quick is not None for suite in SUITES)
-    assert sentence("steps paid more than once")
+    assert sentence("payments made twice, of 100 kills")
     assert sentence("never heard of") == ""
