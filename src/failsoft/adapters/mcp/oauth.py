@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +45,7 @@ logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
 
 _REQUEST_S: Final = 30.0
 _PERSON_S: Final = 300.0
+_BACK: Final = "/callback"  # fixed, so that a client can be registered by hand; `state` tells strangers apart
 _HELLO: Final = "2025-11-25"
 _BOTH: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 _PAGE: Final = (
@@ -89,12 +89,11 @@ class _Redirect:
     def __init__(self) -> None:
         self.answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
         self._server: asyncio.Server | None = None
-        self.path = f"/{secrets.token_urlsafe(9)}"
 
     async def open(self, port: int) -> str:
         """Listen; the address."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{self.path}"
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{_BACK}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -102,7 +101,7 @@ class _Redirect:
                 head = await reader.readuntil(b"\r\n\r\n")
             target = urlsplit(head.split(b" ", 2)[1].decode("ascii", "replace"))
             status, text = "404 Not Found", "Nothing is here."
-            if target.path == self.path:
+            if target.path == _BACK:
                 status, text = "200 OK", self._take(parse_qs(target.query))
             body = _PAGE.format(text=text).encode()
             writer.write(
@@ -217,23 +216,12 @@ async def log_in(
             reason="port_in_use",
             effect=Effect.NONE,
         ) from exc
-    client = None
-    if client_id is not None:
-        method = "none" if client_secret is None else "client_secret_post"
-        client = OAuthClientInformationFull.model_validate(
-            {
-                "client_id": client_id,
-                "client_secret": client_secret,
-                "redirect_uris": [address],
-                "token_endpoint_auth_method": method,
-            }
-        )
 
     async def came_back() -> AuthorizationCodeResult:
         async with asyncio.timeout(person_s):
             return await redirect.answer
 
-    keep = _Keep(None, client)
+    keep = _Keep(None, _known_client(client_id, client_secret, address))
     provider = _provider(None, url, keep, address, show, came_back)
     try:
         status = await _knock(url, provider, headers or {}, keep)
@@ -243,19 +231,10 @@ async def log_in(
         raise _failed(exc) from exc
     finally:
         await redirect.close()
-    if keep.tokens is None:
-        if status in (401, 403):
-            raise _refused(f"the server answers HTTP {status} and names no way to log in")
-        if status >= 300:
-            raise Unavailable(
-                f"The server answers HTTP {status}, and asks for no login.",
-                reason=f"http_{status}",
-                effect=Effect.NONE,
-            )
+    if keep.tokens is None and status < 300:
         return None
+    _check(status, keep)
     login = _login_of(url, provider, keep)
-    if status in (401, 403):
-        raise _refused(f"the server does not take the new token (HTTP {status})")
     try:
         logins.save(login)
     except OSError as exc:
@@ -265,6 +244,40 @@ async def log_in(
             effect=Effect.NONE,
         ) from exc
     return login
+
+
+def _known_client(
+    client_id: str | None, client_secret: str | None, address: str
+) -> OAuthClientInformationFull | None:
+    if client_id is None:
+        return None
+    return OAuthClientInformationFull.model_validate(
+        {
+            "client_id": client_id,
+            "client_secret": client_secret,
+            "redirect_uris": [address],
+            "token_endpoint_auth_method": "none" if client_secret is None else "client_secret_post",
+        }
+    )
+
+
+def _check(status: int, keep: _Keep) -> None:
+    """Whether the flow has come to a login.
+
+    Raises:
+        PermissionDenied: It was not begun, or the server does not take what it gave.
+        Unavailable: The server answers something else.
+    """
+    if status in (401, 403):
+        if keep.tokens is None:
+            raise _refused(f"the server answers HTTP {status} and names no way to log in")
+        raise _refused(f"the server does not take the new token (HTTP {status})")
+    if keep.tokens is None:
+        raise Unavailable(
+            f"The server answers HTTP {status}, and asks for no login.",
+            reason=f"http_{status}",
+            effect=Effect.NONE,
+        )
 
 
 async def _knock(url: str, auth: httpx2.Auth, headers: dict[str, str], keep: _Keep) -> int:
