@@ -18,7 +18,7 @@ from failsoft.core.clock import SystemClock
 from failsoft.core.errors import AgentError, UsageError
 from failsoft.feedback import Feedback, Redactor
 from failsoft.harness import virtual
-from failsoft.harness.builtins import BUILTIN_NAMES, REPEAT_CALL, builtin_tools
+from failsoft.harness.builtins import REPEAT_CALL, builtin_tools
 from failsoft.harness.drain import drained, drained_async, may_stream, whole_async
 from failsoft.harness.gates import Gates
 from failsoft.harness.hearing import hear_of
@@ -153,8 +153,7 @@ def equip(shared: Shared, own: Registry, runners: Runners) -> list[Plan]:
     """
     recipe, known = shared.recipe, shared.plans
     with_builtins = recipe.builtins and any(_can_come_into_doubt(tool) for tool in own)
-    given = [plan.tool for name, plan in known.items() if name in BUILTIN_NAMES]
-    registry = Registry([*own, *((given or builtin_tools(shared)) if with_builtins else ())])
+    registry = Registry([*own, *(builtin_tools() if with_builtins else ())])
     # A tool that was named at build may be gone by now.
     by_tool = {name: one for name, one in recipe.by_tool.items() if name in registry or not known}
     effective = _effective(registry, own, recipe.policy, by_tool, recipe.settings)
