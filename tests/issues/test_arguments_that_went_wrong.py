@@ -5,6 +5,8 @@ import json
 import pytest
 
 from failsoft import Harness
+from failsoft.arguments import ArgumentReader
+from failsoft.core.errors import InvalidArgument
 from failsoft.tools import Tool
 
 TEXT, INT, BOOL = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
@@ -135,3 +137,14 @@ async def test_the_lenient_way_joins_surrogates_too():
     _, ran = await send(shape(["say"], say=TEXT), '{"say": "one\ntwo \\ud83d\\ude80",}')
     assert ran == [{"say": "one\ntwo \U0001f680"}]
     ran[0]["say"].encode("utf-8")
+
+
+@pytest.mark.parametrize("whole", ['{"a": {"A:\\u001f": null}}', '{"p": "C:\\\\new", "q": "D:\\nline"}'])
+def test_a_cut_off_text_is_cut_off_whatever_its_backslashes_may_mean(whole):
+    """An escape behind a letter and a colon is no reason to call the beginning of a valid text invalid."""
+    reader = ArgumentReader.for_schema({"type": "object"}, tool_name="t")
+    json.loads(whole)
+    for end in range(1, len(whole)):
+        with pytest.raises(InvalidArgument) as caught:
+            reader.parse(whole[:end])
+        assert caught.value.reason == "truncated"

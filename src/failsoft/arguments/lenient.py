@@ -12,13 +12,11 @@ One pass without recursion or backtracking (possessive patterns), so that time a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from failsoft.arguments.refusals import MAX_DEPTH, refuse, short
 from failsoft.core.calls import Repair
-
-if TYPE_CHECKING:
-    from failsoft.core.errors import InvalidArgument
+from failsoft.core.errors import InvalidArgument
 
 __all__ = ["has_spoiled_path", "to_strict"]
 
@@ -83,8 +81,21 @@ class _Pass:
         self.out: list[str] = []
         self.stack: list[str] = []
         self.rules: dict[str, None] = {}
+        self.path: InvalidArgument | None = None  # a backslash that strict JSON allows, and nobody meant
 
     def run(self) -> tuple[str, list[Repair]]:
+        try:
+            read = self.walk()
+        except InvalidArgument as error:
+            # The whole of a text that was cut off may have been strict JSON, where such a backslash is allowed.
+            if self.path is None or error.reason == "truncated":
+                raise
+            raise self.path from error
+        if self.path is not None:
+            raise self.path
+        return read
+
+    def walk(self) -> tuple[str, list[Repair]]:
         wants = "value"
         while True:
             self.skip()
@@ -213,14 +224,16 @@ class _Pass:
         plain = body.replace("\\\\", "\x00\x00")
         if quote == "'":
             if "\\/" in plain:
-                self.backslash(plain.index("\\/"))
+                raise self.backslash(plain.index("\\/"))
             plain = plain.replace("\\'", "\x00\x00")
         if odd := _ODD_ESCAPE.search(plain):
-            self.backslash(odd.start())
+            raise self.backslash(odd.start())
+        if self.path is not None:
+            return
         if path := _BARE_PATH.search(plain):
-            self.backslash(path.end() - 1)
-        if ":\\" in body and has_spoiled_path(f'"{body}"'):
-            self.backslash(plain.index("\\"))
+            self.path = self.backslash(path.end() - 1)
+        elif ":\\" in body and has_spoiled_path(f'"{body}"'):
+            self.path = self.backslash(plain.index("\\"))
 
     def single_part(self, part: re.Match[str]) -> str:
         found = part.group()
@@ -233,25 +246,26 @@ class _Pass:
             return _BREAKS[found]
         return found
 
-    def backslash(self, offset: int) -> NoReturn:
-        self.at += 1 + offset
-        raise self.error(
+    def backslash(self, offset: int) -> InvalidArgument:
+        return self.error(
             "a backslash begins no valid escape, or part of a path",
             suggestion="Write every backslash inside a JSON string twice (\\\\), or use / in paths.",
+            at=self.at + 1 + offset,
         )
 
     def stop(self, what: str) -> NoReturn:
         raise self.error(what)
 
-    def error(self, what: str, suggestion: str | None = None) -> InvalidArgument:
-        near = self.text[self.at : self.at + 24]
-        line = self.text.count("\n", 0, self.at) + 1
+    def error(self, what: str, suggestion: str | None = None, at: int | None = None) -> InvalidArgument:
+        at = self.at if at is None else at
+        near = self.text[at : at + 24]
+        line = self.text.count("\n", 0, at) + 1
         return refuse(
             "bad_json",
-            f"The arguments are not valid JSON: {what} (near character {self.at}"
+            f"The arguments are not valid JSON: {what} (near character {at}"
             f"{f', line {line}' if line > 1 else ''}: {short(near, 60)})",
             suggestion=suggestion,
-            position=self.at,
+            position=at,
             near=near,
         )
 
