@@ -44,8 +44,12 @@ def parse(path: str, text: str) -> Source:
 @cache
 def sources(*folders: str) -> tuple[Source, ...]:
     """Every Python file below the folders; a folder that is missing has none."""
-    found = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
-    return tuple(parse(path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in found)
+    return tuple(_source(path) for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+
+
+@cache
+def _source(path: Path) -> Source:
+    return parse(path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))
 
 
 @cache
