@@ -54,6 +54,24 @@ async def test_many_connections_claim_each_key_once(url: str) -> None:
         await store.close()
 
 
+async def test_two_may_be_the_first(url: str) -> None:
+    """A worker that starts while another one makes the schema waits for its turn, and finds it."""
+    from failsoft.stores.postgres import _LOCK
+
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with psycopg.connect(url) as other, psycopg.connect(url, autocommit=True) as watch:
+        other.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        other.execute("CREATE SCHEMA failsoft")
+        store = open_store(url)
+        begun = asyncio.ensure_future(store.begin(make_intent({"order": 1})))
+        async with asyncio.timeout(10):
+            while watch.execute(waits).fetchone() == (0,):
+                await asyncio.sleep(0.01)
+        other.commit()
+        assert isinstance(await begun, Go)
+    await store.close()
+
+
 async def test_leases_go_by_the_servers_clock(url: str) -> None:
     """What this machine believes the time to be changes nothing."""
     store = open_store(url)
