@@ -9,9 +9,10 @@ import pytest
 from failsoft.core.errors import RateLimited, UsageError
 from failsoft.harness.harness import Harness
 from failsoft.policies import Breaker, Rate
+from failsoft.stores.fleet.link import member_of
 from failsoft.stores.fleet.memory import MemoryFleet
 from failsoft.tools import tool
-from tests.stores.fleet.world import World, break_it, closed, members, state_of, until
+from tests.stores.fleet.world import World, break_it, closed, has_heard, members, served, state_of, until
 
 
 async def test_one_opens_all_open_and_close() -> None:
@@ -62,7 +63,7 @@ async def test_failed_probe_opens_longer_for_all() -> None:
     await until(lambda: state_of(b) == "open")
     await asyncio.sleep(0.3)
     await b.call("ask", {})
-    await asyncio.sleep(0.05)
+    await until(lambda: a.stats().tools[0].breakers[0].opened == 2)
     refused = await a.call("ask", {})
     assert refused.error is not None
     assert 0.4 < (refused.error.retry_after_s or 0) <= 0.6
@@ -84,8 +85,7 @@ async def test_cancelled_probe_is_given_back() -> None:
     probe.cancel()
     await asyncio.gather(probe, return_exceptions=True)
     world.hold = None
-    await asyncio.sleep(0.1)
-    assert (await b.call("ask", {})).ok
+    await served(b)
     await closed(a, b)
 
 
@@ -108,8 +108,7 @@ async def test_cancelled_while_asking_is_given_back() -> None:
     await asyncio.sleep(0.05)
     probe.cancel()
     await asyncio.gather(probe, return_exceptions=True)
-    await asyncio.sleep(0.15)
-    assert (await b.call("ask", {})).ok
+    await served(b)
     assert world.calls == 4
     await closed(a, b)
 
@@ -139,7 +138,7 @@ async def test_keys_that_are_made_later_know() -> None:
     world.up = False
     for _ in range(3):
         await a.call("ask", {"key": "one"})
-    await asyncio.sleep(0.1)
+    await until(lambda: has_heard(b, member_of("ask", "one")))
     world.up = True
     assert not (await b.call("ask", {"key": "one"})).ok
     assert (await b.call("ask", {"key": "two"})).ok
@@ -240,6 +239,6 @@ async def test_no_round_trip_while_closed_or_open() -> None:
     await break_it(a)
     for _ in range(300):
         assert not (await a.call("ask", {})).ok
-    await asyncio.sleep(0.05)
+    await until(lambda: asked)
     assert asked == ["open"]
     await a.aclose()

@@ -70,6 +70,18 @@ def state_of(harness: Harness) -> str:
     return harness._shared.plans["ask"].breaker.state  # type: ignore[union-attr]
 
 
+def has_heard(harness: Harness, member: str) -> bool:
+    """Whether the news of a breaker have come, also where the harness has no such breaker yet."""
+    return member in harness._fleet._known  # type: ignore[union-attr]
+
+
+async def served(harness: Harness, within_s: float = 1.0) -> None:
+    """Ask until the service answers: a lease that was given back takes a moment to be free."""
+    async with asyncio.timeout(within_s):
+        while not (await harness.call("ask", {})).ok:
+            await asyncio.sleep(0.01)
+
+
 async def break_it(harness: Harness) -> ToolResult:
     for _ in range(3):
         result = await harness.call("ask", {})
