@@ -213,6 +213,32 @@ def test_a_password_in_an_option_is_not_printed_again():
     assert told == "failsoft run --resume r1 --tools shop --mcp MCP-AS-BEFORE --store STORE-AS-BEFORE"
 
 
+def opening_at_a_terminal(url, folder):
+    """The command, asked for something that needs approval, and our end of its terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "failsoft",
+            "run",
+            "--tools",
+            "shop:open_safe",
+            "--base-url",
+            url,
+            "Open it.",
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(theirs)
+    return process, ours
+
+
 @pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.timeout(60)
@@ -224,27 +250,7 @@ def test_a_password_in_an_option_is_not_printed_again():
 def test_a_person_at_the_terminal_is_asked(tmp_path, typed, code, printed):
     """The question and the call are shown on stderr, and what is typed is done."""
     with model([SAFE, DONE]) as url:
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "failsoft",
-                "run",
-                "--tools",
-                "shop:open_safe",
-                "--base-url",
-                url,
-                "Open it.",
-            ],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(HERE)},
-            stdin=theirs,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        os.close(theirs)
+        process, ours = opening_at_a_terminal(url, tmp_path)
         os.write(ours, typed.encode())
         out, err = process.communicate(timeout=40)
         os.close(ours)
@@ -259,27 +265,7 @@ def test_a_person_at_the_terminal_is_asked(tmp_path, typed, code, printed):
 def test_ctrl_c_is_heard_while_a_person_is_asked(tmp_path):
     """The question ends with 130 and the command to go on; the run still waits."""
     with model([SAFE, DONE]) as url:
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "failsoft",
-                "run",
-                "--tools",
-                "shop:open_safe",
-                "--base-url",
-                url,
-                "Open it.",
-            ],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(HERE)},
-            stdin=theirs,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        os.close(theirs)
+        process, ours = opening_at_a_terminal(url, tmp_path)
         seen = ""
         while "a: approve" not in seen:
             seen += process.stderr.readline()

@@ -24,6 +24,7 @@ __all__ = [
     "attempt",
     "call_safely",
     "outcomes_of",
+    "take",
     "unavailable",
     "wake",
     "wake_here",

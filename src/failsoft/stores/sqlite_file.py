@@ -23,8 +23,18 @@ _NETWORKS = frozenset(
 )
 # And folders that a virtual machine shares with its host.
 _NETWORK_PREFIXES = (
-    *("fuse.sshfs", "fuse.gluster", "fuse.ceph", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse"),
-    *("drvfs", "fuse.grpcfuse", "fuse.osxfs", "fuse.vmhgfs-fuse", "prl_fs", "vboxsf"),
+    "drvfs",
+    "fuse.ceph",
+    "fuse.gcsfuse",
+    "fuse.gluster",
+    "fuse.grpcfuse",
+    "fuse.osxfs",
+    "fuse.rclone",
+    "fuse.s3fs",
+    "fuse.sshfs",
+    "fuse.vmhgfs-fuse",
+    "prl_fs",
+    "vboxsf",
 )
 
 Identity = tuple[int, int]

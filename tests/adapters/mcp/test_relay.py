@@ -18,6 +18,7 @@ from starlette.routing import Route
 from failsoft.adapters.mcp.config import ServerSpec
 from failsoft.adapters.mcp.listener import Listener
 from failsoft.adapters.mcp.running import make_front
+from tests.adapters.mcp.conformance_login import Storage
 from tests.adapters.mcp.protected import People, browse, protected, served, with_query
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -33,24 +34,6 @@ INITIALIZE = {
     },
 }
 BOTH = {"accept": "application/json, text/event-stream"}
-
-
-class Keep:
-    """The client's memory."""
-
-    tokens = client = None
-
-    async def get_tokens(self):
-        return self.tokens
-
-    async def set_tokens(self, tokens):
-        self.tokens = tokens
-
-    async def get_client_info(self):
-        return self.client
-
-    async def set_client_info(self, client_info):
-        self.client = client_info
 
 
 @contextlib.asynccontextmanager
@@ -77,7 +60,7 @@ async def somebody(url):
     metadata = OAuthClientMetadata(
         client_name="somebody", redirect_uris=[address], token_endpoint_auth_method="none"
     )
-    auth = OAuthClientProvider(url, metadata, Keep(), redirect_handler=browse, callback_handler=back)
+    auth = OAuthClientProvider(url, metadata, Storage(), redirect_handler=browse, callback_handler=back)
     async with waiting, httpx2.AsyncClient(auth=auth, timeout=20) as http:
         yield http
 

@@ -85,7 +85,7 @@ async def test_cancelled_probe_is_given_back() -> None:
     probe.cancel()
     await asyncio.gather(probe, return_exceptions=True)
     world.hold = None
-    await served(b)
+    assert (await served(b)).value == "up"
     await closed(a, b)
 
 
@@ -108,7 +108,7 @@ async def test_cancelled_while_asking_is_given_back() -> None:
     await asyncio.sleep(0.05)
     probe.cancel()
     await asyncio.gather(probe, return_exceptions=True)
-    await served(b)
+    assert (await served(b)).value == "up"
     assert world.calls == 4
     await closed(a, b)
 

@@ -75,11 +75,12 @@ def has_heard(harness: Harness, member: str) -> bool:
     return member in harness._fleet._known  # type: ignore[union-attr]
 
 
-async def served(harness: Harness, within_s: float = 1.0) -> None:
-    """Ask until the service answers: a lease that was given back takes a moment to be free."""
+async def served(harness: Harness, within_s: float = 1.0) -> ToolResult:
+    """What the service answers in the end: a lease that was given back takes a moment to be free."""
     async with asyncio.timeout(within_s):
-        while not (await harness.call("ask", {})).ok:
+        while not (result := await harness.call("ask", {})).ok:
             await asyncio.sleep(0.01)
+    return result
 
 
 async def break_it(harness: Harness) -> ToolResult:

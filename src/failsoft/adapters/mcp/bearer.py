@@ -76,9 +76,8 @@ class Bearer(httpx2.Auth):
                 log.warning("the login to the server could not be renewed: %s", exc)
                 return False
             if fresh is None:
-                again = logins.load(
-                    self._url
-                )  # another process may have used the refresh token up a moment ago
+                # Another process may have used the refresh token up a moment ago.
+                again = logins.load(self._url)
                 fresh = again if self._is_other(again, refused) else None
             if fresh is None:
                 self._spent = refused

@@ -178,9 +178,8 @@ def snippet_for(spec: ServerSpec) -> dict[str, Any]:
     if spec.url is not None:
         entry["args"] = [*words, "--url", spec.url]
         for name, value in spec.headers.items():
-            if (
-                "${" not in value
-            ):  # a secret belongs into no list of processes, and not into what is printed here
+            # A secret belongs into no list of processes, and not into what is printed here.
+            if "${" not in value:
                 variable = re.sub(r"\W", "_", name).upper()
                 env[variable], value = "...", f"${{{variable}}}"
             entry["args"] += ["--header", f"{name}: {value}"]

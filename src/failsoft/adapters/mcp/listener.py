@@ -7,7 +7,6 @@ a browser must not be able to talk to a server that was started for somebody els
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import hmac
 import logging
@@ -17,7 +16,6 @@ import socket
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -28,10 +26,11 @@ from failsoft.adapters.mcp.headers import SESSION, VERSION
 from failsoft.adapters.mcp.port import Port
 from failsoft.adapters.mcp.reading import Reading
 from failsoft.adapters.mcp.relay import Relay
+from failsoft.adapters.mcp.serving import Server, bound
 from failsoft.core.errors import AgentError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
 
     from starlette.requests import Request
 
@@ -49,7 +48,6 @@ _PRIMED: Final = "2025-11-25"
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _MAX_SESSIONS: Final = 100
 _MAX_STATELESS: Final = 20
-_BACKLOG: Final = 2048
 _FORGOTTEN_S: Final = 3600.0
 _KEEP_ALIVE_S: Final = 15.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -291,15 +289,6 @@ def _error(status: int, code: int, text: str, headers: dict[str, str] | None = N
     return JSONResponse(wire.failure(None, code, text), status_code=status, headers=headers)
 
 
-class _Server(uvicorn.Server):
-    """Leaves signals to us: its own handling would end the process before the servers' end was seen to."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """None of them."""
-        yield
-
-
 async def listen(
     make_front: Callable[[ClientSide], Any],
     port: int,
@@ -322,8 +311,7 @@ async def listen(
     """
     sock = _bound(port)
     listener = Listener(make_front, token=token, login_url=login_url)
-    config = uvicorn.Config(listener.app, log_level="warning", lifespan="off", timeout_graceful_shutdown=2)
-    server = _Server(config)
+    server = Server(listener.app)
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, setattr, server, "should_exit", True)
@@ -338,15 +326,9 @@ async def listen(
 
 
 def _bound(port: int) -> socket.socket:
-    # With the protocol named asyncio has connections send at once; without it each answer waits 40 ms for another packet.
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        sock.bind(("127.0.0.1", port))
-        sock.listen(_BACKLOG)
+        return bound(port)
     except OSError as exc:
-        sock.close()
         raise UsageError(
             f"port {port} cannot be had: {exc.strerror}\n\nhint: another number, or --http 0 for a free one"
         ) from exc
-    return sock

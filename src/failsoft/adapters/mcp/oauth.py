@@ -12,7 +12,6 @@ import logging
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
@@ -25,16 +24,22 @@ from mcp.shared.auth import (
     ProtectedResourceMetadata,
 )
 from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from failsoft.adapters.mcp import logins, wire
 from failsoft.adapters.mcp.headers import SESSION, VERSION
 from failsoft.adapters.mcp.logins import Login
 from failsoft.adapters.mcp.merging import own_info
+from failsoft.adapters.mcp.serving import Server, bound
 from failsoft.core.errors import PermissionDenied, Unavailable
 from failsoft.core.kinds import Effect, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
 
 __all__ = ["log_in", "refreshed"]
 
@@ -84,50 +89,38 @@ class _Keep:
 
 
 class _Redirect:
-    """Where the browser comes back to: one request on a port of this machine."""
+    """Where the browser comes back to: a page on a port of this machine, until somebody came."""
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
-        self._server: asyncio.Server | None = None
+        self._server = Server(Starlette(routes=[Route(_BACK, self._serve)]))
+        self._serving: asyncio.Task[None] | None = None
 
-    async def open(self, port: int) -> str:
-        """Listen; the address."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{_BACK}"
+    def open(self, port: int) -> str:
+        """Listen; the address.
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            async with asyncio.timeout(_REQUEST_S):
-                head = await reader.readuntil(b"\r\n\r\n")
-            target = urlsplit(head.split(b" ", 2)[1].decode("ascii", "replace"))
-            status, text = "404 Not Found", "Nothing is here."
-            if target.path == _BACK:
-                status, text = "200 OK", self._take(parse_qs(target.query))
-            body = _PAGE.format(text=text).encode()
-            writer.write(
-                f"HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(body)}\r\n"
-                "connection: close\r\n\r\n".encode()
-                + body
-            )
-            await writer.drain()
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError):
-            pass  # no browser, and none of ours
-        finally:
-            writer.close()
+        Raises:
+            OSError: The port cannot be had.
+        """
+        sock = bound(port)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[sock]))
+        return f"http://127.0.0.1:{sock.getsockname()[1]}{_BACK}"
 
-    def _take(self, query: dict[str, list[str]]) -> str:
-        first = {name: values[0] for name, values in query.items()}
+    async def _serve(self, request: Request) -> Response:
+        query = request.query_params
         result = AuthorizationCodeResult(
-            code=first.get("code", ""), state=first.get("state"), iss=first.get("iss")
+            code=query.get("code", ""), state=query.get("state"), iss=query.get("iss")
         )
         if not self.answer.done():
             self.answer.set_result(result)
-        return "You are logged in." if result.code else "The login was refused."
+        text = "You are logged in." if result.code else "The login was refused."
+        return HTMLResponse(_PAGE.format(text=text), headers={"connection": "close"})
 
     async def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            await self._server.wait_closed()
+        """Stop listening, when the page has been sent."""
+        if self._serving is not None:
+            self._server.should_exit = True
+            await self._serving
 
 
 def _provider(
@@ -209,7 +202,7 @@ async def log_in(
     """
     redirect = _Redirect()
     try:
-        address = await redirect.open(port)
+        address = redirect.open(port)
     except OSError as exc:
         raise Unavailable(
             f"Port {port} cannot be had for the way back from the browser: {exc.strerror}.",
